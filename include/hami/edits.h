@@ -123,7 +123,7 @@ int hamidp_edits_annotation(const struct hamidp_edits *edits, size_t i, const ch
  * @ret_text: where to store the NUL-terminated JSON, to be released with free()
  * @reason: what is wrong, or NULL
  *
- * Return: 0, -EINVAL (kind or name) or -ENOMEM.
+ * Return: 0, -EINVAL (kind or name, or no edits to write: runtimes refuse such a file) or -ENOMEM.
  *
  * Since: 0.1
  */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What the strings of edits may look like. Pure. */
+
+#include <string.h>
+
+#include "edits.h"
+
+/* Bytes of the UTF-8 character at @s, 0 if there is no good one. */
+static size_t utf8_len(const unsigned char *s)
+{
+	uint32_t c;
+	size_t n;
+
+	if (s[0] < 0x80)
+		return 1;
+	if (s[0] >= 0xc2 && s[0] <= 0xdf)
+		n = 2;
+	else if (s[0] >= 0xe0 && s[0] <= 0xef)
+		n = 3;
+	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
+		n = 4;
+	else
+		return 0;
+	c = s[0] & (0x7fU >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3fU);
+	}
+	/* Overlong forms, surrogates, past Unicode, and the C1 controls. */
+	if ((n == 2 && c < 0xa0) || (n == 3 && c < 0x800) || (n == 4 && c < 0x10000))
+		return 0;
+	if ((c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
+		return 0;
+	return n;
+}
+
+bool hdp_edit_text_is_good(const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t at = 0, n;
+
+	if (!text)
+		return false;
+	for (; s[at]; at += n) {
+		n = utf8_len(s + at);
+		if (n == 0 || s[at] < 0x20 || s[at] == 0x7f || at + n > HDP_EDIT_STRING_MAX)
+			return false;
+	}
+	return true;
+}
+
+bool hdp_edit_path_is_good(const char *path)
+{
+	return hdp_edit_text_is_good(path) && path[0] == '/';
+}
+
+bool hdp_hook_name_is_good(const char *name)
+{
+	static const char *const names[] = { "createRuntime", "createContainer", "startContainer",
+					     "poststart", "poststop" };
+
+	for (size_t i = 0; name && i < ARRAY_SIZE(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool is_alnum(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* Begins and ends with a letter or digit; in between also @others. */
+static bool word_is_good(const char *word, size_t len, const char *others)
+{
+	if (len == 0 || !is_alnum(word[0]) || !is_alnum(word[len - 1]))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!is_alnum(word[i]) && !strchr(others, word[i]))
+			return false;
+	return true;
+}
+
+static bool kind_is_good(const char *kind, size_t len)
+{
+	const char *slash = memchr(kind, '/', len);
+	size_t vendor_len = slash ? (size_t)(slash - kind) : 0;
+
+	return slash && word_is_good(kind, vendor_len, "_.-") &&
+	       word_is_good(slash + 1, len - vendor_len - 1, "_.-");
+}
+
+bool hdp_cdi_kind_is_good(const char *kind)
+{
+	return hdp_edit_text_is_good(kind) && kind_is_good(kind, strlen(kind));
+}
+
+bool hdp_cdi_device_is_good(const char *name)
+{
+	return hdp_edit_text_is_good(name) && word_is_good(name, strlen(name), "_.:-");
+}
+
+bool hdp_cdi_name_is_good(const char *name)
+{
+	const char *equals;
+
+	if (!hdp_edit_text_is_good(name))
+		return false;
+	equals = strchr(name, '=');
+	return equals && kind_is_good(name, (size_t)(equals - name)) &&
+	       hdp_cdi_device_is_good(equals + 1);
+}
