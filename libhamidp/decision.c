@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Decisions: slots chosen for a request, with the memory that choosing them needs. */
+
+#include <errno.h>
+#include <string.h>
+
+#include "place.h"
+
+HAMIDP_EXPORT int hamidp_decision_new(struct hamidp_decision **ret)
+{
+	struct hamidp_decision *decision = calloc(1, sizeof(*decision));
+
+	if (!decision)
+		return -ENOMEM;
+	*ret = decision;
+	return 0;
+}
+
+HAMIDP_EXPORT struct hamidp_decision *hamidp_decision_free(struct hamidp_decision *decision)
+{
+	if (!decision)
+		return NULL;
+	hamidp_layout_unref(decision->layout);
+	free(decision->slots);
+	free(decision->free);
+	free(decision->chosen);
+	free(decision->cards);
+	free(decision);
+	return NULL;
+}
+
+/* @array points to a pointer. Keeps the contents and grows by half, so that it soon stays. */
+static int grow(void *array, size_t *cap, size_t need, size_t item_size)
+{
+	size_t n = need > *cap + *cap / 2 ? need : *cap + *cap / 2;
+	void *old, *bigger;
+
+	if (need <= *cap)
+		return 0;
+	memcpy(&old, array, sizeof(old));
+	bigger = reallocarray(old, n, item_size);
+	if (!bigger)
+		return -ENOMEM;
+	memcpy(array, &bigger, sizeof(bigger));
+	*cap = n;
+	return 0;
+}
+
+int hdp_decision_reserve(struct hamidp_decision *decision, const struct hamidp_layout *layout,
+			 size_t n_slots)
+{
+	size_t n_words = hdp_bit_words(layout->n_slots), cap = decision->cap_words;
+	int r;
+
+	r = grow(&decision->slots, &decision->cap_slots, n_slots, sizeof(*decision->slots));
+	if (r < 0)
+		return r;
+	r = grow(&decision->cards, &decision->cap_cards, layout->inv->n_devices,
+		 sizeof(*decision->cards));
+	if (r < 0)
+		return r;
+	r = grow(&decision->free, &cap, n_words, sizeof(*decision->free));
+	if (r < 0)
+		return r;
+	r = grow(&decision->chosen, &decision->cap_words, n_words, sizeof(*decision->chosen));
+	if (r < 0)
+		return r;
+	memset(decision->chosen, 0, n_words * sizeof(*decision->chosen));
+	return 0;
+}
+
+uint32_t hdp_layout_slots_per_device(const struct hamidp_layout *layout, size_t resource)
+{
+	uint32_t most = 0;
+
+	for (size_t pos = 0; pos < layout->inv->n_devices; pos++)
+		if (layout->devices[pos].resource == resource &&
+		    layout->devices[pos].n_slots > most)
+			most = layout->devices[pos].n_slots;
+	return most;
+}
+
+void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_layout *layout,
+			 size_t resource, bool by_device)
+{
+	/* Only its count of references changes. */
+	struct hamidp_layout *shared = (struct hamidp_layout *)layout;
+	uint32_t per_device = hdp_layout_slots_per_device(layout, resource);
+	uint32_t min_part = UINT32_MAX, max_part = 0;
+	size_t n = 0, n_devices = 0;
+
+	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
+		const struct hdp_layout_device *dev = &layout->devices[pos];
+		size_t end = dev->first_slot + dev->n_slots, before = n;
+		uint32_t part;
+
+		for (size_t slot = hdp_bit_next_set(decision->chosen, dev->first_slot, end);
+		     slot < end; slot = hdp_bit_next_set(decision->chosen, slot + 1, end))
+			decision->slots[n++] = (uint32_t)slot;
+		part = (uint32_t)(n - before);
+		if (part == 0)
+			continue;
+		n_devices++;
+		min_part = part < min_part ? part : min_part;
+		max_part = part > max_part ? part : max_part;
+	}
+	decision->n_slots = n;
+	decision->n_devices = n_devices;
+	decision->resource = resource;
+	decision->is_split =
+		!by_device && n > 0 &&
+		hdp_form_is_split((uint32_t)n, per_device, n_devices, min_part, max_part);
+	if (decision->layout != layout) {
+		hamidp_layout_unref(decision->layout);
+		decision->layout = hamidp_layout_ref(shared);
+	}
+}
+
+HAMIDP_EXPORT struct hamidp_layout *hamidp_decision_layout(const struct hamidp_decision *decision)
+{
+	return decision->layout;
+}
+
+HAMIDP_EXPORT size_t hamidp_decision_resource(const struct hamidp_decision *decision)
+{
+	return decision->resource;
+}
+
+HAMIDP_EXPORT size_t hamidp_decision_n_slots(const struct hamidp_decision *decision)
+{
+	return decision->n_slots;
+}
+
+HAMIDP_EXPORT size_t hamidp_decision_slot(const struct hamidp_decision *decision, size_t i)
+{
+	return i < decision->n_slots ? decision->slots[i] : 0;
+}
+
+HAMIDP_EXPORT size_t hamidp_decision_n_devices(const struct hamidp_decision *decision)
+{
+	return decision->n_devices;
+}
+
+HAMIDP_EXPORT int hamidp_decision_is_split(const struct hamidp_decision *decision)
+{
+	return decision->is_split;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The insides of an occupancy, for the placement function, which reads the bits of held slots. */
+
+#include <hami/occupancy.h>
+
+#include "bitmap.h"
+#include "layout.h"
+
+struct hdp_holder {
+	uint32_t name;	 /* offset of its name in the pool */
+	uint32_t n_held; /* 0: unused */
+};
+
+/*
+ * An empty occupancy is this struct alone: the arrays come with the first slot that is held, and
+ * hold no pointer, so that a clone is a handful of copies.
+ */
+struct hamidp_occupancy {
+	struct hamidp_layout *layout;
+	uint64_t *held;		    /* a bit for each slot; NULL: none is held */
+	uint32_t *slot_holder;	    /* for each slot: index of its holder + 1, 0 is free */
+	struct hdp_holder *holders; /* unused ones are taken again, lowest first */
+	uint32_t n_holders, cap_holders;
+	uint32_t n_used;    /* holders that hold something */
+	uint32_t *hash;	    /* open addressing: index of a holder + 1, 0 is empty */
+	uint32_t hash_size; /* a power of two, at least twice the holders; 0: no table */
+	char *names;	    /* NUL-terminated names one after the other, some no longer used */
+	uint32_t names_len, names_cap;
+};

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Between slots and numbers: what each card of a resource has free, and which of its slots a part
+ * stands for. Where the driver needs neighbours, a slice lies in one hole (a run of free slots).
+ */
+
+#include <string.h>
+
+#include "place.h"
+
+struct span { /* [first, end) */
+	size_t first;
+	size_t end;
+};
+
+static struct span device_span(const struct hdp_layout_device *dev)
+{
+	return (struct span){ dev->first_slot, dev->first_slot + dev->n_slots };
+}
+
+static size_t span_len(struct span span)
+{
+	return span.end - span.first;
+}
+
+static uint64_t set_word(const struct hdp_slot_set *set, size_t w)
+{
+	return w < set->n_words ? set->words[w] : 0;
+}
+
+/* Slots required on a device, from the first to the last; empty if none is. */
+static struct span required_span(const struct hamidp_request *req, struct span dev)
+{
+	size_t end = dev.end < req->required.n_words * 64 ? dev.end : req->required.n_words * 64;
+	struct span span = { dev.first, dev.first };
+
+	for (size_t slot = hdp_bit_next_set(req->required.words, dev.first, end); slot < end;
+	     slot = hdp_bit_next_set(req->required.words, slot + 1, end)) {
+		if (span_len(span) == 0)
+			span.first = slot;
+		span.end = slot + 1;
+	}
+	return span;
+}
+
+static void collect_free(const struct hamidp_occupancy *occ, const struct hamidp_request *req,
+			 struct span dev, bool healthy, uint64_t *free_bits)
+{
+	const uint64_t *held = occ->held;
+
+	for (size_t w = dev.first / 64; w <= (dev.end - 1) / 64; w++) {
+		uint64_t bits = 0;
+
+		if (healthy && req->has_available)
+			bits = set_word(&req->available, w);
+		else if (healthy)
+			bits = held ? ~held[w] : UINT64_MAX;
+		bits |= set_word(&req->required, w);
+		free_bits[w] |= bits & hdp_bit_mask(w, dev.first, dev.end);
+	}
+}
+
+/* The hole around the required slots; empty if they do not lie in one. */
+static struct span required_hole(const uint64_t *free_bits, struct span dev, struct span required)
+{
+	struct span hole = required;
+
+	if (hdp_bit_next_clear(free_bits, required.first, required.end) < required.end)
+		return (struct span){ dev.first, dev.first };
+	while (hole.first > dev.first && hdp_bit_test(free_bits, hole.first - 1))
+		hole.first--;
+	hole.end = hdp_bit_next_clear(free_bits, required.end, dev.end);
+	return hole;
+}
+
+static struct span next_hole(const uint64_t *free_bits, size_t from, size_t end)
+{
+	struct span hole = { .first = hdp_bit_next_set(free_bits, from, end) };
+
+	hole.end = hdp_bit_next_clear(free_bits, hole.first, end);
+	return hole;
+}
+
+static uint32_t largest_hole(const uint64_t *free_bits, struct span dev)
+{
+	size_t largest = 0;
+
+	for (struct span hole = next_hole(free_bits, dev.first, dev.end); span_len(hole) > 0;
+	     hole = next_hole(free_bits, hole.end, dev.end))
+		largest = span_len(hole) > largest ? span_len(hole) : largest;
+	return (uint32_t)largest;
+}
+
+/* The smallest hole of at least @part slots, the lowest of equals; the caller knows of one. */
+static struct span tightest_hole(const uint64_t *free_bits, struct span dev, uint32_t part)
+{
+	struct span best = { 0, SIZE_MAX };
+
+	for (struct span hole = next_hole(free_bits, dev.first, dev.end); span_len(hole) > 0;
+	     hole = next_hole(free_bits, hole.end, dev.end))
+		if (span_len(hole) >= part && span_len(hole) < span_len(best))
+			best = hole;
+	return best;
+}
+
+static void measure(const struct hamidp_layout *layout, const struct hamidp_request *req,
+		    const uint64_t *free_bits, struct span dev, struct hdp_card *card)
+{
+	struct span required = required_span(req, dev);
+
+	card->free = hdp_bit_count(free_bits, dev.first, dev.end);
+	card->part = 0;
+	if (!layout->inv->contiguous) {
+		card->cap = card->free;
+		card->min = span_len(required) == 0 ? 0
+						    : hdp_bit_count(req->required.words,
+								    required.first, required.end);
+	} else if (span_len(required) == 0) {
+		card->cap = largest_hole(free_bits, dev);
+		card->min = 0;
+	} else {
+		card->cap = (uint32_t)span_len(required_hole(free_bits, dev, required));
+		card->min = (uint32_t)span_len(required);
+	}
+}
+
+void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
+		       const struct hamidp_request *req, struct hamidp_decision *decision,
+		       size_t *ret_n)
+{
+	size_t n = 0;
+
+	memset(decision->free, 0, hdp_bit_words(layout->n_slots) * sizeof(*decision->free));
+	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
+		const struct hdp_layout_device *dev = &layout->devices[pos];
+		const struct hdp_device_info *info = &layout->inv->devices[pos].info;
+		struct hdp_card *card = &decision->cards[n];
+
+		if (dev->resource != req->resource || dev->n_slots == 0)
+			continue;
+		if (req->numa_node >= 0 && info->numa_node != req->numa_node)
+			continue;
+		collect_free(occ, req, device_span(dev), info->health == HAMIDP_HEALTH_HEALTHY,
+			     decision->free);
+		card->pos = (uint32_t)pos;
+		measure(layout, req, decision->free, device_span(dev), card);
+		n += card->free > 0;
+	}
+	*ret_n = n;
+}
+
+/* Neighbours: in the hole of what is required as low as it can be covered, else in the tightest. */
+static void take_neighbours(const struct hamidp_request *req, const uint64_t *free_bits,
+			    struct span dev, uint32_t part, uint64_t *chosen)
+{
+	struct span required = required_span(req, dev), hole;
+	size_t first;
+
+	if (span_len(required) > 0) {
+		hole = required_hole(free_bits, dev, required);
+		first = required.end < hole.first + part ? hole.first : required.end - part;
+	} else {
+		hole = tightest_hole(free_bits, dev, part);
+		first = hole.first;
+	}
+	for (size_t slot = first; slot < first + part; slot++)
+		hdp_bit_set(chosen, slot);
+}
+
+/* What is required, then the lowest free slots. */
+static void take_lowest(const struct hamidp_request *req, const uint64_t *free_bits,
+			struct span dev, uint32_t part, uint64_t *chosen)
+{
+	for (size_t w = dev.first / 64; w <= (dev.end - 1) / 64; w++)
+		chosen[w] |= set_word(&req->required, w) & hdp_bit_mask(w, dev.first, dev.end);
+	part -= hdp_bit_count(chosen, dev.first, dev.end);
+
+	for (size_t slot = dev.first; part > 0; slot++) {
+		slot = hdp_bit_next_set(free_bits, slot, dev.end);
+		if (hdp_bit_test(chosen, slot))
+			continue;
+		hdp_bit_set(chosen, slot);
+		part--;
+	}
+}
+
+void hdp_cards_take(const struct hamidp_layout *layout, const struct hamidp_request *req,
+		    struct hamidp_decision *decision, size_t n_cards)
+{
+	for (size_t i = 0; i < n_cards; i++) {
+		const struct hdp_card *card = &decision->cards[i];
+		struct span dev = device_span(&layout->devices[card->pos]);
+
+		if (card->part == 0)
+			continue;
+		if (layout->inv->contiguous)
+			take_neighbours(req, decision->free, dev, card->part, decision->chosen);
+		else
+			take_lowest(req, decision->free, dev, card->part, decision->chosen);
+	}
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+/* The insides of requests and decisions, and the seams between the rooms of placement. */
+
+#include <stdbool.h>
+
+#include <hami/place.h>
+
+#include "choose.h"
+#include "occupancy.h"
+
+/* No layout has more slots than this; numbers beyond are remembered, not stored. */
+#define HDP_LAYOUT_SLOTS_MAX ((size_t)HDP_DEVICES_MAX * HAMIDP_SLOTS_MAX)
+
+struct hdp_slot_set { /* grows with the largest number put in */
+	uint64_t *words;
+	size_t n_words; /* words that may be other than 0 */
+	size_t cap_words;
+	size_t outside; /* the largest number that no layout has, 0: none */
+};
+
+struct hamidp_request {
+	size_t resource;
+	uint32_t units;
+	uint32_t n_devices; /* with @units_each instead of @units, if @by_device */
+	uint32_t units_each;
+	int32_t numa_node;
+	bool by_device;
+	bool has_available;
+	struct hdp_slot_set available;
+	struct hdp_slot_set required;
+};
+
+struct hamidp_decision {
+	struct hamidp_layout *layout;
+	size_t resource;
+	uint32_t *slots; /* ascending */
+	size_t n_slots;
+	size_t n_devices;
+	bool is_split;
+	/* Room to work in, kept from call to call; what it holds means nothing in between. */
+	size_t cap_slots, cap_words, cap_cards;
+	uint64_t *free;	  /* slots that may be chosen */
+	uint64_t *chosen; /* slots that are */
+	struct hdp_card *cards;
+};
+
+/* Room for a decision about @layout with @n_slots slots. 0 or -ENOMEM. */
+int hdp_decision_reserve(struct hamidp_decision *decision, const struct hamidp_layout *layout,
+			 size_t n_slots) hdp_must_check;
+/* Make the slots in decision->chosen the decision. Cannot fail after hdp_decision_reserve(). */
+void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_layout *layout,
+			 size_t resource, bool by_device);
+
+/* Slots of the resource's largest device. */
+uint32_t hdp_layout_slots_per_device(const struct hamidp_layout *layout, size_t resource);
+
+/* place-cards.c: from slots to numbers and back. */
+
+/* Fill decision->free and decision->cards (@ret_n of them) for a checked request. */
+void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
+		       const struct hamidp_request *req, struct hamidp_decision *decision,
+		       size_t *ret_n);
+/* Fill decision->chosen with the slots that the cards' parts stand for. */
+void hdp_cards_take(const struct hamidp_layout *layout, const struct hamidp_request *req,
+		    struct hamidp_decision *decision, size_t n_cards);
