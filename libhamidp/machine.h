@@ -84,8 +84,18 @@ struct hdp_machine {
 		.index = -1, .minor = -1, .numa_node = -1 \
 	}
 
+/* Each frees the contents and leaves the struct zeroed. */
+void hdp_path_done(struct hdp_path *path);
 void hdp_device_info_done(struct hdp_device_info *info);
+void hdp_link_info_done(struct hdp_link_info *link);
+void hdp_stated_grant_done(struct hdp_stated_grant *grant);
+void hdp_strings_free(char **strings, size_t n);
+
+/* Deep copies; 0 or -ENOMEM. */
+int hdp_path_copy(const struct hdp_path *src, struct hdp_path *ret) hdp_must_check;
 int hdp_device_info_copy(const struct hdp_device_info *src, struct hdp_device_info *ret)
+	hdp_must_check;
+int hdp_stated_grant_copy(const struct hdp_stated_grant *src, struct hdp_stated_grant *ret)
 	hdp_must_check;
 
 void hdp_machine_done(struct hdp_machine *m); /* frees the contents, leaves it zeroed */
@@ -93,6 +103,7 @@ void hdp_machine_done(struct hdp_machine *m); /* frees the contents, leaves it z
 int hdp_machine_add_device(struct hdp_machine *m, struct hdp_device_info *item) hdp_must_check;
 int hdp_machine_add_link(struct hdp_machine *m, struct hdp_link_info *item) hdp_must_check;
 int hdp_machine_add_mount(struct hdp_machine *m, struct hdp_path *item) hdp_must_check;
+int hdp_machine_add_grant(struct hdp_machine *m, struct hdp_stated_grant *item) hdp_must_check;
 
 /*
  * Check and freeze: UUIDs present, unique, of printable ASCII without blanks, ',' or "::" and at
