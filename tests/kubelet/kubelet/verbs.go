@@ -202,14 +202,14 @@ func doWait(k *Kubelet, args map[string]string) (interface{}, error) {
 		conditions = append(conditions, key)
 	}
 	if len(conditions) == 0 {
-		return nil, fmt.Errorf("wait: nothing to wait for")
+		return nil, fmt.Errorf("nothing to wait for")
 	}
 	sort.Strings(conditions)
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	for _, key := range conditions {
 		if err := k.WaitCondition(ctx, key, args[key]); err != nil {
-			return nil, fmt.Errorf("wait %s=%s: %v", key, args[key], err)
+			return nil, fmt.Errorf("%s=%s: %v", key, args[key], err)
 		}
 	}
 	return nil, nil
