@@ -74,8 +74,9 @@ func TestManyKubeletRestarts(t *testing.T) {
 	last := n.Resource(vgpu)
 	t.Logf("%d rounds: %d Register calls, %d registrations", rounds,
 		last.Registers-first.Registers, last.Registrations-first.Registrations)
-	if got := last.Registrations - first.Registrations; got > 2*rounds+rounds/10+2 {
-		t.Errorf("%d registrations in %d rounds of two", got, rounds)
+	// Two a round are needed; a third may be due to a race that was lost, more are a loop.
+	if got := last.Registrations - first.Registrations; got > 3*rounds {
+		t.Errorf("%d registrations in %d rounds", got, rounds)
 	}
 	n.running(pod("b", want("main", 8)))
 }
