@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Admission: which ids a container gets, what it is created with, and what fails a pod.
+
 package kubelet_test
 
 import (

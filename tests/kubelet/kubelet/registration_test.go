@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The Register call, and two plugins that claim one resource.
+
 package kubelet_test
 
 import (

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Kubelet restarts: what is wiped, what is kept, what happens to pods.
+
 package kubelet_test
 
 import (

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Lists, broken streams, and the faults that tests may order.
+
 package kubelet_test
 
 import (
