@@ -19,7 +19,7 @@ import (
 type podResources struct{ run *run }
 
 func (r *run) servePodResources() error {
-	server := grpc.NewServer()
+	server := grpc.NewServer(rateLimit())
 	podresources.RegisterPodResourcesListerServer(server, &podResources{r})
 	path := r.k.cfg.PodResourcesSocket()
 	if err := os.Remove(path); err != nil && !os.IsNotExist(err) {

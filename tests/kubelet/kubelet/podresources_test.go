@@ -97,3 +97,18 @@ func TestPodResources120(t *testing.T) {
 	equal(t, "entries", len(devices), 1)
 	equal(t, "ids in it", len(devices[0].DeviceIds), 3)
 }
+
+func TestPodResourcesRateLimit(t *testing.T) {
+	n := newNode(t, kubelet.Config{})
+	api := n.podResources()
+	for i := 0; i < 10000; i++ {
+		_, err := api.List(deadline(t), &podresources.ListPodResourcesRequest{})
+		if err != nil {
+			equal(t, "error", err.Error(),
+				"rpc error: code = ResourceExhausted desc = rejected by rate limit")
+			equal(t, "the first ten pass", i >= 10, true)
+			return
+		}
+	}
+	t.Fatal("10000 calls passed")
+}
