@@ -38,6 +38,7 @@ WRAP(calloc, (size_t n, size_t m), (n, m))
 WRAP(realloc, (void *p, size_t n), (p, n))
 WRAP(reallocarray, (void *p, size_t n, size_t m), (p, n, m))
 WRAP(strdup, (const char *s), (s))
+WRAP(strndup, (const char *s, size_t n), (s, n))
 
 static void draw_large(struct fixture *f, bool contiguous)
 {
