@@ -11,6 +11,7 @@
 
 #define HDP_EDITS_MAX 4096U	  /* entries of one kind */
 #define HDP_EDIT_STRING_MAX 4096U /* bytes of a string without the NUL */
+#define HDP_EDIT_ENV_MAX 131071U  /* bytes of "NAME=value": what Linux takes, without the NUL */
 #define HDP_EDIT_ARGS_MAX 256U	  /* arguments of a hook */
 
 enum hdp_edit_kind {
@@ -51,5 +52,6 @@ bool hdp_cdi_kind_is_good(const char *kind);   /* "vendor.com/class" */
 bool hdp_cdi_device_is_good(const char *name); /* what follows the '=' */
 bool hdp_cdi_name_is_good(const char *name);   /* "vendor.com/class=name" */
 bool hdp_edit_text_is_good(const char *text);  /* UTF-8, no control characters, not too long */
-bool hdp_edit_path_is_good(const char *path);  /* such a text, absolute */
+bool hdp_edit_env_is_good(const char *name, const char *value);
+bool hdp_edit_path_is_good(const char *path); /* such a text, absolute */
 bool hdp_hook_name_is_good(const char *name);
