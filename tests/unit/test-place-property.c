@@ -147,22 +147,49 @@ static bool parts_are_possible(const struct oracle *o, const uint32_t *parts, ui
 struct answer {
 	bool normal; /* there is a normal form: */
 	uint32_t best[CARDS];
-	bool split;	  /* there is a spread */
-	uint32_t fewest;  /* cards of a spread */
-	uint32_t largest; /* units of any normal form */
+	bool split;	       /* there is a spread */
+	uint32_t fewest;       /* cards of a spread */
+	uint32_t parts[CARDS]; /* of such a spread: the largest ones first */
+	uint32_t largest;      /* units of any normal form */
 };
+
+static void sort_down(const uint32_t *parts, uint32_t *ret)
+{
+	memset(ret, 0, CARDS * sizeof(*ret));
+	for (size_t i = 0; i < CARDS; i++) {
+		size_t at = 0;
+
+		while (ret[at] > parts[i])
+			at++;
+		memmove(ret + at + 1, ret + at, (CARDS - 1 - at) * sizeof(*ret));
+		ret[at] = parts[i];
+	}
+}
+
+static bool has_larger_parts(const uint32_t *sorted, const uint32_t *than)
+{
+	for (size_t i = 0; i < CARDS; i++)
+		if (sorted[i] != than[i])
+			return sorted[i] > than[i];
+	return false;
+}
 
 static void consider(const struct oracle *o, const uint32_t *parts, uint32_t n_units,
 		     uint32_t units, struct answer *a)
 {
 	struct shape s = shape_of(o, parts);
+	uint32_t sorted[CARDS];
 
 	if (n_units > a->largest && is_normal(o, parts, n_units))
 		a->largest = n_units;
 	if (n_units != units)
 		return;
-	if (!a->split || s.n_cards < a->fewest)
+	sort_down(parts, sorted);
+	if (!a->split || s.n_cards < a->fewest ||
+	    (s.n_cards == a->fewest && has_larger_parts(sorted, a->parts))) {
 		a->fewest = s.n_cards;
+		memcpy(a->parts, sorted, sizeof(sorted));
+	}
 	a->split = true;
 	if (is_normal(o, parts, units) && (!a->normal || is_tighter(o, parts, a->best))) {
 		memcpy(a->best, parts, sizeof(a->best));
@@ -203,7 +230,7 @@ static bool solve_devices(const struct oracle *o, uint32_t n, uint32_t each, uin
 	return found;
 }
 
-/* A random machine; few required slots, so that most of them can be met. */
+/* A random machine; every third has required slots. */
 static void draw_random(struct fixture *f, bool contiguous)
 {
 	bool mixed = rnd(3) == 0;
@@ -217,7 +244,7 @@ static void draw_random(struct fixture *f, bool contiguous)
 		*card = (struct fixture_card){ .healthy = rnd(8) > 0, .numa_node = -1 };
 		for (size_t j = 0; j < n; j++)
 			card->slots[j] = rnd(4) < full ? 'x' : '.';
-		if (with_required == 0 && rnd(3) == 0)
+		for (uint32_t j = with_required ? 0 : rnd(2) * rnd(SLOTS); j > 0; j--)
 			card->slots[rnd((uint32_t)n)] = rnd(2) ? 'R' : 'H';
 	}
 	fixture_make(f, contiguous);
@@ -332,7 +359,7 @@ static void check_slots(const struct oracle *o, uint32_t *ret_parts)
 static void try_units(struct oracle *o, struct fixture *f, uint32_t units)
 {
 	struct answer a = solve(o, units);
-	uint32_t parts[CARDS], n_required = 0;
+	uint32_t parts[CARDS], sorted[CARDS], n_required = 0;
 	struct shape s;
 	int r;
 
@@ -360,7 +387,10 @@ static void try_units(struct oracle *o, struct fixture *f, uint32_t units)
 				      units, i, parts[i], a.best[i]);
 		ck_assert_uint_eq(hamidp_reason_largest(f->reason), 0);
 	} else {
+		sort_down(parts, sorted);
 		ck_assert_uint_eq(s.n_cards, a.fewest);
+		for (size_t i = 0; n_required == 0 && i < CARDS; i++)
+			ck_assert_uint_eq(sorted[i], a.parts[i]);
 		ck_assert_uint_eq(hamidp_reason_largest(f->reason), a.largest);
 	}
 }

@@ -77,6 +77,8 @@ static const struct place_case place_cases[] = {
 	  .after = "#####... ######.." },
 	{ "required on a card that is not healthy, nothing beside it", "!R... ....", 3,
 	  .after = "#... ##..", .is_split = true },
+	{ "required: more of them want the larger part than there are", "RRRR RRRR ....", 10,
+	  .after = "#### #### ##..", .is_split = true },
 	{ "all that is required", "RRR. ....", 3, .after = "###. ...." },
 	{ "neighbours: the smallest hole", "....x..x ........", 2, .after = ".....##. ........",
 	  .contiguous = true },
