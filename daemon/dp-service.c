@@ -103,12 +103,14 @@ enum rpc_status dp_service_out_of_memory(char *text)
 	return dp_service_fail(RPC_RESOURCE_EXHAUSTED, text, "out of memory");
 }
 
-/* What the library said, in its words, with our resource in front. */
+/* What the library said, in its words, with our resource in front if it is not there yet. */
 static enum rpc_status fail_reason(const struct dp_service *service, int r, char *text)
 {
 	const char *why = hamidp_reason_text(service->reason);
 	enum rpc_status status = status_of(hamidp_reason_code(service->reason));
 
+	if (!strncmp(why, service->resource, strlen(service->resource)))
+		return dp_service_fail(status, text, "%s", why);
 	return dp_service_fail(status, text, "%s: %s", service->resource,
 			       why[0] ? why : hamidp_strerror(r));
 }
@@ -240,7 +242,7 @@ enum rpc_status dp_service_allocate(struct dp_service *service, struct dp_arena 
 	if (status == RPC_OK)
 		dp_service_log_granted(service, ret);
 	else
-		log_warning("%s: Allocate refused: %s", service->resource, text);
+		log_warning("Allocate refused: %s", text);
 	return status;
 }
 

@@ -99,17 +99,38 @@ static void put_text(FILE *f, const char *s)
 		(void)fputc((unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s, f);
 }
 
+/* Bytes of the UTF-8 character at @s, 0 if it is none. */
+static size_t utf8_len(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+
+	if (s[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Readers of JSON refuse a line for one byte that is not UTF-8. */
 static void put_json(FILE *f, const char *s)
 {
-	for (; *s; s++) {
+	while (*s) {
 		unsigned char c = (unsigned char)*s;
+		size_t n = utf8_len((const unsigned char *)s);
 
 		if (c == '"' || c == '\\')
 			(void)fprintf(f, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			(void)fprintf(f, "\\u%04x", c);
+		else if (!n)
+			(void)fputs("\\ufffd", f);
 		else
-			(void)fputc(c, f);
+			(void)fwrite(s, 1, n, f);
+		s += n ? n : 1;
 	}
 }
 

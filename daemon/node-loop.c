@@ -19,7 +19,8 @@ struct node_loop {
 	void *userdata;
 };
 
-static int event_priority(const struct hamidp_event *event)
+/* A driver that fails is an error that the library has logged; one that is back is news. */
+static int event_priority(const struct hamidp_node *node, const struct hamidp_event *event)
 {
 	switch (hamidp_event_type(event)) {
 	case HAMIDP_EVENT_HEALTH:
@@ -29,7 +30,8 @@ static int event_priority(const struct hamidp_event *event)
 		return LOG_WARNING;
 	case HAMIDP_EVENT_LAYOUT:
 		return LOG_INFO;
-	case HAMIDP_EVENT_DRIVER: /* the library has logged it */
+	case HAMIDP_EVENT_DRIVER:
+		return hamidp_node_state(node, NULL) < 0 ? LOG_DEBUG : LOG_INFO;
 	case HAMIDP_EVENT_GRANTED:
 	case HAMIDP_EVENT_SUPERSEDED:
 	case HAMIDP_EVENT_RELEASED:
@@ -61,7 +63,7 @@ static struct change take_events(struct hamidp_node *node)
 	struct hamidp_event *event;
 
 	while (hamidp_node_next_event(node, &event) == 0) {
-		log_at(event_priority(event), "%s", hamidp_event_text(event));
+		log_at(event_priority(node, event), "%s", hamidp_event_text(event));
 		note(&change, hamidp_event_type(event));
 		hamidp_event_free(event);
 	}

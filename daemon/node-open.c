@@ -22,6 +22,8 @@ static void log_library(void *userdata, int priority, const char *func, const ch
 	const bool *opening = userdata;
 
 	(void)func;
+	if (priority > LOG_WARNING)
+		priority = LOG_DEBUG; /* what it tells of besides also comes as an event */
 	if (!*opening || priority > LOG_ERR)
 		log_at(priority, "%s", message);
 }
