@@ -52,7 +52,7 @@ static void run_event(grpc_event ev)
 	tag->fn(tag->call, ev.success);
 }
 
-static void poll_clients(void)
+void client_poll(void)
 {
 	for (;;) {
 		grpc_event ev =
@@ -69,7 +69,7 @@ void client_begin(void)
 	grpc_init();
 	cq = grpc_completion_queue_create_for_next(NULL);
 	n_calls = 0;
-	test_set_poll(poll_clients);
+	test_set_poll(client_poll);
 }
 
 void client_end(void)

@@ -23,13 +23,15 @@ struct client_call {
 };
 
 void client_begin(void);
+/* What test_run_until() does on each turn, for a test with a poll function of its own. */
+void client_poll(void);
 /* Waits for all calls to end. */
 void client_end(void);
 
 struct client *client_new(int fd);
 void client_free(struct client *c);
 
-/* @n_messages times the message; a stream goes on receiving. @timeout_ms 0: no deadline. */
+/* A stream goes on receiving. @timeout_ms 0: no deadline. */
 struct client_call *client_call(struct client *c, const char *method, const void *bytes, size_t len,
 				unsigned timeout_ms, bool stream);
 void client_cancel(struct client_call *call);

@@ -241,8 +241,10 @@ static void catch_line(int priority, const char *message, void *userdata)
 	}
 	(void)snprintf(last_line[priority & 7], sizeof(last_line[0]), "%s", message);
 	__atomic_add_fetch(&n_lines[priority & 7], 1, __ATOMIC_RELAXED);
-	if (getenv("HAMI_TEST_VERBOSE"))
-		(void)fprintf(stderr, "<%d>%s\n", priority, message);
+	if (getenv("HAMI_TEST_VERBOSE")) {
+		log_set_verbosity(6);
+		(void)fprintf(stderr, "%ju <%d>%s\n", (uintmax_t)test_now_us(), priority, message);
+	}
 }
 
 void test_log_catch(bool allow_errors)
