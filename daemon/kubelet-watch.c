@@ -35,6 +35,7 @@ struct kubelet_watch {
 	kubelet_watch_fn fn;
 	void *userdata;
 	struct dir_watch own, parent;
+	const char *child;     /* in @dir: the way from the watched parent */
 	sd_event_source *poll; /* while inotify does not work */
 	struct kubelet_identity identity;
 	uint64_t last_generation;
@@ -104,6 +105,8 @@ static int watch_dirs(struct kubelet_watch *w)
 		r2 = dir_watch_set(w, &w->parent, parent);
 		if (r2 < 0)
 			return r2;
+		w->child = w->dir + strlen(parent);
+		w->child += strspn(w->child, "/");
 		if (!r && !r2)
 			return 0;
 	}
@@ -185,6 +188,20 @@ static int on_poll(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
+/* Other entries come and go, too, in a busy parent often. */
+static bool is_ours(const struct kubelet_watch *w, const struct dir_watch *d,
+		    const struct inotify_event *event)
+{
+	size_t len;
+
+	if (!event->len)
+		return true;
+	if (d == &w->own)
+		return strcmp(event->name, w->name) == 0;
+	len = strlen(event->name);
+	return strncmp(w->child, event->name, len) == 0 && (w->child[len] == '/' || !w->child[len]);
+}
+
 static int on_event(sd_event_source *source, const struct inotify_event *event, void *userdata)
 {
 	struct kubelet_watch *w = userdata;
@@ -192,7 +209,7 @@ static int on_event(sd_event_source *source, const struct inotify_event *event, 
 
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT))
 		dir_watch_drop(d);
-	else if (d == &w->own && event->len && strcmp(event->name, w->name) != 0)
+	else if (!is_ours(w, d, event))
 		return 0;
 	review(w);
 	return 0;
