@@ -36,7 +36,7 @@ static bool card_is_small(const struct hdp_card *card, struct hdp_form form)
 
 static bool card_fits(const struct hdp_card *card, struct hdp_form form)
 {
-	return card->cap >= form.base && card->min <= form.base + (form.rem > 0);
+	return card->cap >= form.base && card->min <= form.base + 1;
 }
 
 /* The tighter one; the caller goes through the cards in order, so the first of equals stays. */
@@ -204,23 +204,22 @@ static void gather(struct gathered *g, uint32_t cap)
 	g->n++;
 }
 
-/* Units of the largest normal form on the gathered cards, or 0. */
+/*
+ * Units of the largest normal form on the gathered cards, or 0. All that can give more than the
+ * least do, so there is a larger part for every card that must give one.
+ */
 static uint32_t gathered_units(const struct gathered *g, const struct hdp_card *cards,
 			       size_t n_cards, uint32_t per_card)
 {
 	struct hdp_form form = { .n = g->n, .base = g->least, .rem = g->n - g->n_least };
-	uint32_t n_large = 0, units = form.n * form.base + form.rem;
+	uint32_t units = form.n * form.base + form.rem;
 
 	if (g->n == 0 || form.base == 0 || units <= (form.n - 1) * per_card)
 		return 0;
-	for (size_t i = 0; i < n_cards; i++) {
-		if (cards[i].min == 0)
-			continue;
-		if (!card_fits(&cards[i], form))
+	for (size_t i = 0; i < n_cards; i++)
+		if (cards[i].min > 0 && !card_fits(&cards[i], form))
 			return 0;
-		n_large += cards[i].min > form.base;
-	}
-	return n_large > form.rem ? 0 : units;
+	return units;
 }
 
 /* The largest cap below @below of cards that are not required, and how many have it; 0: none. */

@@ -11,8 +11,6 @@
 #include "reason.h"
 #include "sim-json.h"
 
-DEFINE_CLEANUP(struct hamidp_inventory *, hamidp_inventory_unref)
-
 HAMIDP_EXPORT int hamidp_inventory_from_json(const char *text, size_t len,
 					     struct hamidp_inventory **ret,
 					     struct hamidp_reason *reason)

@@ -29,14 +29,12 @@ static int check_slots(const struct hamidp_layout *layout, size_t resource,
 		       const struct hdp_slot_set *set, const char *what,
 		       struct hamidp_reason *reason)
 {
-	size_t slot = set_first_in(set, layout->n_slots, SIZE_MAX);
+	size_t beyond = set_first_in(set, layout->n_slots, SIZE_MAX), slot;
 
-	if (slot == SIZE_MAX && set->outside > 0)
-		slot = set->outside;
-	if (slot != SIZE_MAX)
+	if (set->outside > 0 || beyond != SIZE_MAX)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_SLOT,
-				"%s slot number %zu: the layout has %zu slots", what, slot,
-				layout->n_slots);
+				"%s slot number %zu: the layout has %zu slots", what,
+				set->outside > 0 ? set->outside : beyond, layout->n_slots);
 
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		const struct hdp_layout_device *dev = &layout->devices[pos];

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "check.h"
+#include "form.h"
 #include "inventory.h"
 #include "links.h"
 #include "reason.h"

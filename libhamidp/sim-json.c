@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "check.h"
+#include "form.h"
 #include "sim-json-parts.h"
 #include "sim-json.h"
 

@@ -132,8 +132,9 @@ struct hamidp_decision *hamidp_decision_free(struct hamidp_decision *decision);
  *
  * The whole request first: the tightest single device that takes it; where it is larger than a
  * device, the fewest devices, evenly. Where that form cannot be had the slots are spread, and
- * hamidp_decision_is_split() says so. Ties go to the first device in PCI order, then to the lowest
- * slots.
+ * hamidp_decision_is_split() says so, and hamidp_reason_largest() what one request could have got
+ * in the best form. Ties go to the first device in PCI order, then to the lowest slots. A required
+ * slot counts as free even on a device that is not healthy, which serves nothing else.
  *
  * Return: 0; -EINVAL (nothing asked for, numbers outside the layout, contradictions), -ENOSPC (no
  * room) or -ENOMEM (only until @decision and @req have grown to size).

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs a fuzz target over every file of a corpus, as an ordinary test. */
+
+/* Feeds every file of a corpus directory to a fuzz target once, as an ordinary test. */
+
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -7,47 +9,55 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int replay(const char *dir, const char *name)
+static int replay(const char *path)
 {
-	char path[4096];
+	FILE *file = fopen(path, "re");
 	uint8_t *data;
-	size_t len;
-	FILE *file;
+	long size;
 
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
-	file = fopen(path, "re");
 	if (!file) {
 		perror(path);
 		return -1;
 	}
-	data = malloc(1 << 20);
-	len = data ? fread(data, 1, 1 << 20, file) : 0;
-	(void)fclose(file);
-	(void)printf("%s: %zu bytes\n", name, len);
-	if (data)
-		(void)LLVMFuzzerTestOneInput(data, len);
+	if (fseek(file, 0, SEEK_END) < 0 || (size = ftell(file)) < 0) {
+		perror(path);
+		fclose(file);
+		return -1;
+	}
+	rewind(file);
+	data = malloc(size ? (size_t)size : 1);
+	if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
+		perror(path);
+		free(data);
+		fclose(file);
+		return -1;
+	}
+	fclose(file);
+	(void)LLVMFuzzerTestOneInput(data, (size_t)size);
 	free(data);
-	return data ? 0 : -1;
+	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	struct dirent *entry;
-	size_t n = 0;
-	DIR *dir;
+	DIR *dir = argc == 2 ? opendir(argv[1]) : NULL;
+	unsigned n = 0;
 
-	dir = argc == 2 ? opendir(argv[1]) : NULL;
 	if (!dir) {
-		(void)fprintf(stderr, "usage: %s CORPUS-DIR\n", argv[0]);
+		fprintf(stderr, "usage: replay DIRECTORY\n");
 		return EXIT_FAILURE;
 	}
-	while ((entry = readdir(dir))) {
+	for (struct dirent *entry; (entry = readdir(dir));) {
+		char path[4096];
+
 		if (entry->d_name[0] == '.')
 			continue;
-		if (replay(argv[1], entry->d_name) < 0)
+		(void)snprintf(path, sizeof(path), "%s/%s", argv[1], entry->d_name);
+		if (replay(path) < 0)
 			return EXIT_FAILURE;
 		n++;
 	}
-	(void)closedir(dir);
-	return n ? EXIT_SUCCESS : EXIT_FAILURE; /* an empty corpus tests nothing */
+	closedir(dir);
+	printf("%u inputs\n", n);
+	return n ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The form of single values of a machine; see check.h. */
+/* The form of single values of a machine; see form.h. */
 
 #include <ctype.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "form.h"
 #include "machine.h"
 
 bool hdp_uuid_valid(const char *uuid)

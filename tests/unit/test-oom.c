@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Every allocation of ours may fail: the call says so, has no effect and leaks nothing (the
+ * sanitizer and valgrind runs look). Linked with --wrap, so the library needs no hooks.
+ */
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include <hami/hamidp.h>
+
+#include "inventory.h"
+#include "layout.h"
+#include "sim-json.h"
+#include "suite.h"
+
+static long countdown = -1; /* < 0: never fail */
+
+static const char *broken; /* what a step expected in vain */
+
+/* check allocates as well, so steps note and exhaust() asserts. */
+#define EXPECT(condition)                    \
+	do {                                 \
+		if (!(condition))            \
+			broken = #condition; \
+	} while (0)
+
+static bool fail_now(void)
+{
+	return countdown >= 0 && countdown-- == 0;
+}
+
+#define WRAP(name, params, args)           \
+	void *__real_##name params;        \
+	void *__wrap_##name params;        \
+	void *__wrap_##name params         \
+	{                                  \
+		if (fail_now()) {          \
+			errno = ENOMEM;    \
+			return NULL;       \
+		}                          \
+		return __real_##name args; \
+	}
+WRAP(malloc, (size_t n), (n))
+WRAP(calloc, (size_t n, size_t m), (n, m))
+WRAP(realloc, (void *p, size_t n), (p, n))
+WRAP(reallocarray, (void *p, size_t n, size_t m), (p, n, m))
+WRAP(strdup, (const char *s), (s))
+WRAP(strndup, (const char *s, size_t n), (s, n))
+
+static const char machine[] =
+	"{\"schema\":\"hami.inventory/1\",\"driver\":{\"name\":\"sim\",\"version\":\"1\"},"
+	"\"devices\":[{\"uuid\":\"a\",\"memory_mib\":40536,\"pci\":\"0000:3b:00.0\","
+	"\"model\":\"m\",\"cpus\":\"0\",\"health_cause\":\"c\",\"compute_capability\":\"8.0\","
+	"\"device_nodes\":[{\"container\":\"/dev/x\"}]},{\"uuid\":\"b\",\"memory_mib\":1024}],"
+	"\"links\":[{\"a\":\"a\",\"b\":\"b\",\"type\":\"nvlink\",\"lanes\":2}],"
+	"\"mounts\":[{\"host\":\"/x\"}],"
+	"\"grants\":[{\"id\":\"g\",\"resource\":\"r/r\",\"slots\":[\"a::0\",\"a::1\"]}],"
+	"\"sim\":{\"events\":[{\"seq\":1,\"uuid\":\"a\",\"code\":2}],\"hang\":[\"b\"]}}";
+
+/* Run @step with each allocation failing in turn, until one run needs no more. */
+static void exhaust(int (*step)(void *arg, struct hamidp_reason *reason), void *arg, long least)
+{
+	long nth = 0;
+
+	for (bool done = false; !done; nth++) {
+		struct hamidp_reason *reason = NULL;
+		int r;
+
+		ck_assert_int_lt(nth, 500);
+		ck_assert_int_eq(hamidp_reason_new(&reason), 0);
+		countdown = nth;
+		r = step(arg, reason);
+		done = countdown >= 0; /* ran to the end without reaching the failure */
+		countdown = -1;
+		ck_assert_msg(!broken, "allocation %ld: not %s", nth, broken);
+		ck_assert_msg(r == (done ? 0 : -ENOMEM), "allocation %ld: %d, %s", nth, r,
+			      hamidp_reason_text(reason));
+		hamidp_reason_free(reason);
+	}
+	ck_assert_int_gt(nth, least); /* the wrapping works */
+}
+
+static int parse_step(void *arg, struct hamidp_reason *reason)
+{
+	struct hdp_sim_script script = { 0 };
+	struct hdp_machine m = { 0 };
+	int r = hdp_machine_parse(machine, strlen(machine), &m, &script, reason);
+
+	EXPECT(r == 0 || (!m.devices && !m.driver_name && !script.events));
+	EXPECT(r == 0 || hamidp_reason_code(reason) == HAMIDP_REASON_NO_MEMORY);
+	hdp_machine_done(&m);
+	hdp_sim_script_done(&script);
+	return r;
+}
+
+START_TEST(parsing_survives)
+{
+	exhaust(parse_step, NULL, 20);
+}
+END_TEST
+
+static int read_step(void *arg, struct hamidp_reason *reason)
+{
+	struct hamidp_inventory *inv = NULL;
+	int r = hamidp_inventory_from_json(machine, strlen(machine), &inv, reason);
+
+	EXPECT((r == 0) == (inv != NULL));
+	EXPECT(r == 0 || hamidp_reason_code(reason) == HAMIDP_REASON_NO_MEMORY);
+	hamidp_inventory_unref(inv);
+	return r;
+}
+
+START_TEST(reading_an_inventory_survives)
+{
+	exhaust(read_step, NULL, 30);
+}
+END_TEST
+
+static struct hamidp_inventory *inventory(void)
+{
+	struct hamidp_inventory *inv = NULL;
+
+	ck_assert_int_eq(hamidp_inventory_from_json(machine, strlen(machine), &inv, NULL), 0);
+	return inv;
+}
+
+static int write_step(void *arg, struct hamidp_reason *reason)
+{
+	char *text = NULL;
+	int r = hamidp_inventory_to_json(arg, &text, NULL);
+
+	EXPECT((r == 0) == (text != NULL));
+	free(text);
+	return r;
+}
+
+static int derive_step(void *arg, struct hamidp_reason *reason)
+{
+	static const struct hdp_health_overlay overlay = { "a", HAMIDP_HEALTH_UNHEALTHY, "x" };
+	struct hdp_device_info gone = HDP_DEVICE_INFO_INIT;
+	struct hamidp_inventory *derived = NULL;
+	int r;
+
+	gone.uuid = (char *)"z";
+	r = hdp_inventory_derive(arg, &overlay, 1, &gone, 1, &derived);
+	EXPECT((r == 0) == (derived != NULL));
+	hamidp_inventory_unref(derived);
+	return r;
+}
+
+START_TEST(writing_and_deriving_survive)
+{
+	struct hamidp_inventory *inv = inventory();
+
+	exhaust(write_step, inv, 1);
+	exhaust(derive_step, inv, 30);
+	hamidp_inventory_unref(inv);
+}
+END_TEST
+
+static int policy_step(void *arg, struct hamidp_reason *reason)
+{
+	struct hamidp_slicing slicing = { .size = sizeof(slicing), .slots = 8, .memory_mib = 5120 };
+	struct hamidp_policy *policy = NULL, *copy = NULL;
+	size_t n = 0;
+	int r = hamidp_policy_new(&policy);
+
+	if (r == 0)
+		r = hamidp_policy_set_default(policy, &slicing, reason);
+	if (r == 0)
+		r = hamidp_policy_add_resource(policy, "hami.com/vgpu", NULL, &n, reason);
+	if (r == 0)
+		r = hamidp_policy_add_resource_device(policy, n, HAMIDP_MATCH_INDEX, "0", reason);
+	if (r == 0)
+		r = hamidp_policy_add_override(policy, HAMIDP_MATCH_MODEL, "m*", &slicing, reason);
+	if (r == 0)
+		r = hdp_policy_copy(policy, &copy);
+	EXPECT((r == 0) == (copy != NULL));
+	hamidp_policy_free(copy);
+	hamidp_policy_free(policy);
+	return r;
+}
+
+START_TEST(building_a_policy_survives)
+{
+	exhaust(policy_step, NULL, 10);
+}
+END_TEST
+
+struct ingredients {
+	struct hamidp_inventory *inv;
+	struct hamidp_policy *policy;
+};
+
+static int layout_step(void *arg, struct hamidp_reason *reason)
+{
+	struct ingredients *in = arg;
+	struct hamidp_layout *layout = NULL;
+	int r = hamidp_layout_new(in->inv, in->policy, &layout, reason);
+
+	EXPECT((r == 0) == (layout != NULL));
+	EXPECT(r == 0 || hamidp_reason_code(reason) == HAMIDP_REASON_NO_MEMORY);
+	hamidp_layout_unref(layout);
+	return r;
+}
+
+START_TEST(laying_out_survives)
+{
+	struct hamidp_slicing slicing = { .size = sizeof(slicing), .slots = 8, .memory_mib = 5120 };
+	struct ingredients in = { .inv = inventory() };
+
+	ck_assert_int_eq(hamidp_policy_new(&in.policy), 0);
+	ck_assert_int_eq(hamidp_policy_set_default(in.policy, &slicing, NULL), 0);
+	ck_assert_int_eq(hamidp_policy_add_resource(in.policy, "a/b", NULL, NULL, NULL), 0);
+	exhaust(layout_step, &in, 8);
+	hamidp_policy_free(in.policy);
+	ck_assert_uint_eq(in.inv->refs, 1); /* no failure kept a reference */
+	hamidp_inventory_unref(in.inv);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("oom");
+	TCase *t = tcase_create("oom");
+
+	tcase_add_test(t, parsing_survives);
+	tcase_add_test(t, reading_an_inventory_survives);
+	tcase_add_test(t, writing_and_deriving_survive);
+	tcase_add_test(t, building_a_policy_survives);
+	tcase_add_test(t, laying_out_survives);
+	suite_add_tcase(suite, t);
+	return suite_run(suite);
+}
