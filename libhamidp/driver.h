@@ -10,7 +10,8 @@
  * this header, machine.h and reason.h, and nothing else of the library's objects.
  *
  * Calls of a driver with @may_block run on the driver's worker, except open, close, event_fd,
- * next_event, classify, prepare and unprepare, which must answer from memory.
+ * next_event, classify, prepare and unprepare, which must answer from memory. Those that run on the
+ * worker say what is wrong in the reason and never log: the caller's sink is for its own thread.
  */
 
 #include <stdbool.h>
@@ -78,16 +79,29 @@ enum hdp_fault_class {
 	HDP_FAULT_DEAD = 4,	   /* unhealthy until the device re-enumerates */
 };
 
+#define HDP_DRIVER_AUTO 0x1U	  /* "auto" may choose it */
+#define HDP_DRIVER_HOST_NUMA 0x2U /* its NUMA nodes are this host's: sysfs has the last word */
+
 struct hdp_driver {
 	const char *name; /* unique, lower case */
+	unsigned flags;	  /* HDP_DRIVER_* */
 
-	/* 0; -ENODEV: not this host (quiet unless env->named); -EINVAL: the argument. */
+	/*
+	 * 0; -ENODEV: not this host; -EOPNOTSUPP: this host, but it cannot be used (worth a line
+	 * when "auto" goes on); -EINVAL, -ENOENT: the argument is wrong for good. All but the last
+	 * two are tried again later.
+	 */
 	int (*open)(const struct hdp_driver_env *env, void **ret_priv,
 		    struct hamidp_reason *reason);
 	void (*close)(void *priv);
 	bool (*may_block)(void *priv); /* NULL: never */
+	void (*cancel)(
+		void *priv); /* optional: calls return at once from now on, waiting ones too */
 
-	/* Optional: readable when next_event() has something. next_event(): 0 or -EAGAIN. */
+	/*
+	 * Optional: readable when next_event() has something, or -1. next_event(): 0 or -EAGAIN; it
+	 * is also asked once after open.
+	 */
 	int (*event_fd)(void *priv);
 	int (*next_event)(void *priv, struct hdp_driver_event *ret);
 

@@ -36,7 +36,7 @@ static size_t utf8_len(const unsigned char *s)
 	return n;
 }
 
-bool hdp_edit_text_is_good(const char *text)
+bool hdp_edit_text_fits(const char *text, size_t max)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t at = 0, n;
@@ -45,10 +45,15 @@ bool hdp_edit_text_is_good(const char *text)
 		return false;
 	for (; s[at]; at += n) {
 		n = utf8_len(s + at);
-		if (n == 0 || s[at] < 0x20 || s[at] == 0x7f || at + n > HDP_EDIT_STRING_MAX)
+		if (n == 0 || s[at] < 0x20 || s[at] == 0x7f || at + n > max)
 			return false;
 	}
 	return true;
+}
+
+bool hdp_edit_text_is_good(const char *text)
+{
+	return hdp_edit_text_fits(text, HDP_EDIT_STRING_MAX);
 }
 
 bool hdp_edit_path_is_good(const char *path)

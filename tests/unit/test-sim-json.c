@@ -23,41 +23,29 @@ static int parse(const char *text, struct hdp_machine *m, struct hdp_sim_script 
 	return hdp_machine_parse(text, strlen(text), m, script, reason);
 }
 
-START_TEST(everything_the_schema_has_is_read)
-{
-	static const char text[] =
-		"{\"schema\": \"hami.inventory/1\",\n"
-		" \"driver\": {\"name\": \"sim\", \"version\": \"1\", \"max_slots\": 128,"
-		" \"contiguous\": true},\n"
-		" \"devices\": [{\"uuid\": \"GPU-1\", \"index\": 3, \"minor\": 4,"
-		" \"model\": \"NVIDIA A100\", \"pci\": \"00000000:3B:00.0\","
-		" \"memory_mib\": 40960, \"sms\": 108, \"sm_mhz\": 1410,"
-		" \"compute_capability\": \"8.0\", \"tflops_fp32\": 19.5, \"numa_node\": 1,"
-		" \"cpus\": \"0-3\", \"health\": \"unhealthy\", \"health_cause\": \"code 79\","
-		" \"device_nodes\": [{\"host\": \"/dev/x\", \"container\": \"/dev/y\","
-		" \"permissions\": \"rwm\"}, {\"container\": \"/dev/z\"}]},\n"
-		" {\"uuid\": \"GPU-2\", \"memory_mib\": 1}],\n"
-		" \"links\": [{\"a\": \"GPU-1\", \"b\": \"GPU-2\", \"type\": \"xgmi\","
-		" \"lanes\": 2, \"gbps\": 128, \"pcie\": \"PHB\"}],\n"
-		" \"mounts\": [{\"host\": \"/a\", \"container\": \"/b\"}, {\"host\": \"/c\"}],\n"
-		" \"grants\": [{\"id\": \"g1\", \"resource\": \"hami.com/vgpu\","
-		" \"slots\": [\"GPU-1::0\", \"GPU-1::1\"], \"memory_mib\": 10240,"
-		" \"share_ppm\": 250000}],\n"
-		" \"sim\": {\"state\": \"hang\", \"events\": [{\"seq\": 1, \"uuid\": \"GPU-2\","
-		" \"code\": 79}], \"hang\": [\"GPU-1\"]}}\n \t\r\n";
-	hdp_cleanup(hdp_machine_done) struct hdp_machine m = { 0 };
-	struct hdp_sim_script script = { 0 };
-	const struct hdp_device_info *info;
-	struct hamidp_reason reason;
-	int r = parse(text, &m, &script, &reason);
+static const char everything[] =
+	"{\"schema\": \"hami.inventory/1\",\n"
+	" \"driver\": {\"name\": \"sim\", \"version\": \"1\", \"max_slots\": 128,"
+	" \"contiguous\": true},\n"
+	" \"devices\": [{\"uuid\": \"GPU-1\", \"index\": 3, \"minor\": 4,"
+	" \"model\": \"NVIDIA A100\", \"pci\": \"00000000:3B:00.0\","
+	" \"memory_mib\": 40960, \"sms\": 108, \"sm_mhz\": 1410,"
+	" \"compute_capability\": \"8.0\", \"tflops_fp32\": 19.5, \"numa_node\": 1,"
+	" \"cpus\": \"0-3\", \"health\": \"unhealthy\", \"health_cause\": \"code 79\","
+	" \"device_nodes\": [{\"host\": \"/dev/x\", \"container\": \"/dev/y\","
+	" \"permissions\": \"rwm\"}, {\"container\": \"/dev/z\"}]},\n"
+	" {\"uuid\": \"GPU-2\", \"memory_mib\": 1}],\n"
+	" \"links\": [{\"a\": \"GPU-1\", \"b\": \"GPU-2\", \"type\": \"xgmi\","
+	" \"lanes\": 2, \"gbps\": 128, \"pcie\": \"PHB\"}],\n"
+	" \"mounts\": [{\"host\": \"/a\", \"container\": \"/b\"}, {\"host\": \"/c\"}],\n"
+	" \"grants\": [{\"id\": \"g1\", \"resource\": \"hami.com/vgpu\","
+	" \"slots\": [\"GPU-1::0\", \"GPU-1::1\"], \"memory_mib\": 10240,"
+	" \"share_ppm\": 250000}],\n"
+	" \"sim\": {\"state\": \"hang\", \"events\": [{\"seq\": 1, \"uuid\": \"GPU-2\","
+	" \"code\": 79}], \"hang\": [\"GPU-1\"]}}\n \t\r\n";
 
-	ck_assert_msg(r == 0, "%s", reason.text);
-	ck_assert_str_eq(m.driver_name, "sim");
-	ck_assert_str_eq(m.driver_version, "1");
-	ck_assert_uint_eq(m.max_slots, 128);
-	ck_assert(m.contiguous);
-	ck_assert_uint_eq(m.n_devices, 2);
-	info = &m.devices[0];
+static void check_device(const struct hdp_device_info *info)
+{
 	ck_assert_int_eq(info->index, 3);
 	ck_assert_int_eq(info->minor, 4);
 	ck_assert_str_eq(info->model, "NVIDIA A100");
@@ -76,6 +64,33 @@ START_TEST(everything_the_schema_has_is_read)
 	ck_assert_str_eq(info->nodes[0].permissions, "rwm");
 	ck_assert_str_eq(info->nodes[1].host, "/dev/null");
 	ck_assert_str_eq(info->nodes[1].permissions, "rw");
+}
+
+static void check_script(const struct hdp_sim_script *script)
+{
+	ck_assert_int_eq(script->state, HDP_SIM_HANG);
+	ck_assert_uint_eq(script->n_events, 1);
+	ck_assert_uint_eq(script->events[0].seq, 1);
+	ck_assert_str_eq(script->events[0].uuid, "GPU-2");
+	ck_assert_uint_eq(script->events[0].code, 79);
+	ck_assert_uint_eq(script->n_hang, 1);
+	ck_assert_str_eq(script->hang[0], "GPU-1");
+}
+
+START_TEST(everything_the_schema_has_is_read)
+{
+	hdp_cleanup(hdp_machine_done) struct hdp_machine m = { 0 };
+	struct hdp_sim_script script = { 0 };
+	struct hamidp_reason reason;
+	int r = parse(everything, &m, &script, &reason);
+
+	ck_assert_msg(r == 0, "%s", reason.text);
+	ck_assert_str_eq(m.driver_name, "sim");
+	ck_assert_str_eq(m.driver_version, "1");
+	ck_assert_uint_eq(m.max_slots, 128);
+	ck_assert(m.contiguous);
+	ck_assert_uint_eq(m.n_devices, 2);
+	check_device(&m.devices[0]);
 	ck_assert_int_eq(m.links[0].type, HAMIDP_LINK_XGMI);
 	ck_assert_uint_eq(m.links[0].lanes, 2);
 	ck_assert_uint_eq(m.links[0].gbps, 128);
@@ -86,13 +101,7 @@ START_TEST(everything_the_schema_has_is_read)
 	ck_assert_str_eq(m.grants[0].slots[1], "GPU-1::1");
 	ck_assert_uint_eq(m.grants[0].memory_mib, 10240);
 	ck_assert_uint_eq(m.grants[0].share_ppm, 250000);
-	ck_assert_int_eq(script.state, HDP_SIM_HANG);
-	ck_assert_uint_eq(script.n_events, 1);
-	ck_assert_uint_eq(script.events[0].seq, 1);
-	ck_assert_str_eq(script.events[0].uuid, "GPU-2");
-	ck_assert_uint_eq(script.events[0].code, 79);
-	ck_assert_uint_eq(script.n_hang, 1);
-	ck_assert_str_eq(script.hang[0], "GPU-1");
+	check_script(&script);
 	hdp_sim_script_done(&script);
 	ck_assert_uint_eq(script.n_events, 0);
 }
