@@ -151,11 +151,22 @@ static int open_loop(struct daemon *d)
 		r = notify_watchdog(d->event);
 	if (r >= 0)
 		r = node_loop_new(d->event, d->node, on_change, d, &d->loop);
-	if (r >= 0)
-		r = rpc_new(d->event, &d->rpc);
 	if (r < 0)
 		log_err("cannot set up the event loop: %s", strerror(-r));
 	return r < 0 ? r : 0;
+}
+
+static int open_rpc(struct daemon *d)
+{
+	int r;
+
+	r = rpc_new(d->event, &d->rpc);
+	if (r == -EAGAIN)
+		log_err("cannot start gRPC: this process may not have enough threads (up to 38): "
+			"raise its pids limit (TasksMax=, ulimit -u)");
+	else if (r < 0)
+		log_err("cannot start gRPC: %s", strerror(-r));
+	return r;
 }
 
 static enum daemon_exit take_guards(struct daemon *d)
@@ -223,7 +234,7 @@ static enum daemon_exit start(struct daemon *d)
 		exit_status = node_open(d->opts, &d->node);
 	if (exit_status == DAEMON_OK)
 		exit_status = check_node(d);
-	if (exit_status == DAEMON_OK && open_loop(d) < 0)
+	if (exit_status == DAEMON_OK && (open_loop(d) < 0 || open_rpc(d) < 0))
 		exit_status = DAEMON_FAILED;
 	if (exit_status == DAEMON_OK)
 		exit_status = open_resources(d);
