@@ -201,6 +201,7 @@ static void load(struct hdp_sim *sim)
 	sim->rc = r;
 	sim->why = why;
 	sim->changed = true;
+	sim->reload = r == -ENOMEM;
 	pthread_cond_broadcast(&sim->woken);
 	pthread_mutex_unlock(&sim->lock);
 }
@@ -327,7 +328,7 @@ static int sim_next_event(void *priv, struct hdp_driver_event *ret)
 	struct hdp_sim *sim = priv;
 	const struct hdp_sim_event *event;
 
-	if (sim->watch && hdp_watch_changed(sim->watch))
+	if (sim->watch && (hdp_watch_changed(sim->watch) || sim->reload))
 		load(sim);
 	if (sim->changed) { /* first, so that errors find their device */
 		sim->changed = false;

@@ -35,7 +35,8 @@
 #define HDP_CLOSE_MS 1000U
 #define HDP_BACKOFF_MIN_US (1 * HDP_SECOND_US)
 #define HDP_BACKOFF_MAX_US (30 * HDP_SECOND_US)
-#define HDP_BLIND_US (30 * HDP_SECOND_US) /* a driver that fails, until its devices are unhealthy \
+#define HDP_BLIND_US                                                                              \
+	(30 * HDP_SECOND_US)		  /* a driver that fails, until its devices are unhealthy \
 					   */
 #define HDP_AGAIN_US (HDP_SECOND_US / 10) /* after running out of memory */
 #define HDP_HEALTHS_MAX (4 * HDP_DEVICES_MAX)
