@@ -76,33 +76,36 @@ static void on_resource_state(enum endpoint_state state, void *userdata)
 	tell_status(d);
 }
 
-static int update_resources(struct daemon *d)
+/*
+ * A resource that is offered goes on with its old list where the new one cannot be sent; one that
+ * cannot even start is a reason to end, and a list that is too long is the configuration's fault.
+ */
+static enum daemon_exit update_resources(struct daemon *d)
 {
-	int r = 0;
+	enum daemon_exit exit_status = DAEMON_OK;
 
 	for (size_t i = 0; i < d->n_resources; i++) {
 		struct complaint complaint = { "" };
-		int one = resource_update(d->resources[i], &complaint);
+		int r = resource_update(d->resources[i], &complaint);
 
-		if (one < 0 && complaint.text[0])
+		if (r < 0 && complaint.text[0])
 			log_err("%s", complaint.text);
-		if (one < 0)
-			r = one;
+		if (r < 0 && !resource_is_started(d->resources[i]))
+			exit_status = r == -EMSGSIZE ? DAEMON_USAGE : DAEMON_FAILED;
 	}
-	return r;
+	return exit_status;
 }
 
-/* A resource that has been published goes on with its old list; one that cannot start is fatal. */
 static void on_change(bool layout, void *userdata)
 {
 	struct daemon *d = userdata;
+	enum daemon_exit exit_status;
 
 	if (layout)
 		node_log_layout(hamidp_node_layout(d->node));
-	if (update_resources(d) < 0)
-		for (size_t i = 0; i < d->n_resources; i++)
-			if (!resource_n_slots(d->resources[i]))
-				(void)sd_event_exit(d->event, DAEMON_FAILED);
+	exit_status = update_resources(d);
+	if (exit_status != DAEMON_OK)
+		(void)sd_event_exit(d->event, exit_status);
 	tell_status(d);
 }
 
@@ -222,7 +225,7 @@ static enum daemon_exit open_resources(struct daemon *d)
 			return DAEMON_FAILED;
 		}
 	}
-	return update_resources(d) < 0 ? DAEMON_FAILED : DAEMON_OK;
+	return update_resources(d);
 }
 
 static enum daemon_exit start(struct daemon *d)

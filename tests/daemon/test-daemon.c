@@ -323,6 +323,52 @@ START_TEST(init_error_is_one_line)
 }
 END_TEST
 
+static bool both_exist(void *userdata)
+{
+	char **paths = userdata;
+
+	return access(paths[0], F_OK) == 0 && access(paths[1], F_OK) == 0;
+}
+
+START_TEST(list_that_is_too_long_is_a_configuration_error)
+{
+	static char uuids[80][128];
+	struct fixture_card cards[80];
+
+	for (size_t i = 0; i < ARRAY_SIZE(cards); i++) {
+		memset(uuids[i], 'x', 100);
+		(void)snprintf(uuids[i] + 100, 20, "-%zu", i);
+		cards[i] = (struct fixture_card){ uuids[i], NULL, 81920, 0, NULL };
+	}
+	fixture_write_machine(&fix, cards, ARRAY_SIZE(cards));
+	start(&daemon_, "--cores-per-device=1024", "--v=1");
+	wait_for_end(&daemon_, 2);
+	ck_assert_ptr_nonnull(strstr(process_output(&daemon_), "accepted: at most 4194304"));
+	ck_assert_uint_eq(process_count_lines(&daemon_), 1);
+	ck_assert_uint_eq(test_n_entries(dir), 0);
+}
+END_TEST
+
+START_TEST(watcher_announces_itself)
+{
+	char *registry = test_path(fix.dir, "plugins_registry");
+	char *paths[2] = { test_path(dir, "hami.com_vgpu.sock"),
+			   test_path(registry, "hami.com_vgpu.sock") };
+
+	ck_assert_int_eq(mkdir(registry, 0700), 0);
+	fake_up();
+	start(&daemon_, "--registration=watcher", NULL);
+	ck_assert(test_run_until(event, both_exist, paths, WAIT_MS));
+	process_signal(&daemon_, SIGTERM);
+	wait_for_end(&daemon_, 0);
+	ck_assert_uint_eq(test_n_entries(registry), 0);
+	ck_assert_uint_eq(fake.n_registers, 0); /* never both ways */
+	free(paths[0]);
+	free(paths[1]);
+	free(registry);
+}
+END_TEST
+
 static bool has_words(void *userdata)
 {
 	return strstr(process_output(&daemon_), userdata) != NULL;
@@ -353,13 +399,6 @@ START_TEST(three_mounts_are_enough)
 	ck_assert_uint_eq(test_n_entries(dir), 2); /* kubelet.sock and ours: no lock, no state */
 }
 END_TEST
-
-static bool both_exist(void *userdata)
-{
-	char **paths = userdata;
-
-	return access(paths[0], F_OK) == 0 && access(paths[1], F_OK) == 0;
-}
 
 START_TEST(resources_have_a_socket_each)
 {
@@ -448,6 +487,8 @@ int main(void)
 	tcase_add_test(tcase, second_instance_is_refused);
 	tcase_add_loop_test(tcase, init_error_is_one_line, 0, 6);
 	tcase_add_test(tcase, without_a_card_it_stays_and_serves_later);
+	tcase_add_test(tcase, list_that_is_too_long_is_a_configuration_error);
+	tcase_add_test(tcase, watcher_announces_itself);
 	tcase_add_test(tcase, three_mounts_are_enough);
 	tcase_add_test(tcase, resources_have_a_socket_each);
 	tcase_add_test(tcase, service_manager_is_told);
