@@ -195,6 +195,19 @@ static enum daemon_exit take_guards(struct daemon *d)
 	return DAEMON_OK;
 }
 
+/* A driver may fail in other words for this, and containers get nodes that we never opened. */
+static void check_dev(const struct daemon *d)
+{
+	const char *sysroot = options_text(d->opts, OPTION_SYSROOT);
+	dp_cleanup_free char *path = NULL;
+
+	if (asprintf(&path, "%s/dev", strcmp(sysroot, "/") != 0 ? sysroot : "") < 0)
+		path = NULL;
+	else if (access(path, R_OK | X_OK) < 0)
+		log_warning("%s: no access to device nodes: %m; run as root, with it mounted",
+			    path);
+}
+
 /* Is there something to serve? Otherwise one line, and the end if so configured. */
 static enum daemon_exit check_node(struct daemon *d)
 {
@@ -233,8 +246,10 @@ static enum daemon_exit start(struct daemon *d)
 	enum daemon_exit exit_status;
 
 	exit_status = take_guards(d);
-	if (exit_status == DAEMON_OK)
+	if (exit_status == DAEMON_OK) {
+		check_dev(d);
 		exit_status = node_open(d->opts, &d->node);
+	}
 	if (exit_status == DAEMON_OK)
 		exit_status = check_node(d);
 	if (exit_status == DAEMON_OK && (open_loop(d) < 0 || open_rpc(d) < 0))
