@@ -322,6 +322,11 @@ START_TEST(node_without_events_looks_once)
 	node = open_parts(spec, NULL, HAMIDP_NODE_NO_EVENTS);
 	ck_assert_uint_eq(n_devices(node), 2);
 	ck_assert_ptr_nonnull(grant_ids(node, "GPU-a::0"));
+	node = hamidp_node_close(node);
+
+	edit("ab", "{\"state\":\"hang\"}"); /* nobody could end the wait */
+	node = open_parts(spec, NULL, HAMIDP_NODE_NO_EVENTS);
+	ck_assert_int_eq(state_of(node), -ETIMEDOUT);
 	hamidp_node_close(node);
 }
 END_TEST
