@@ -102,6 +102,9 @@ struct hamidp_node {
 	struct hdp_driver_host *host;
 	struct hdp_store *store;
 	struct hdp_worker *worker; /* NULL until a call may block */
+	unsigned first_look_ms;
+	unsigned call_ms;
+	unsigned close_ms;
 	int epoll_fd;
 	bool driver_watched; /* its descriptor is in the set */
 
@@ -141,6 +144,9 @@ struct hamidp_node {
 struct hdp_node_parts {
 	const struct hdp_driver *const *drivers;
 	struct hdp_store *store; /* taken over in any case */
+	unsigned first_look_ms;	 /* 0: the library's own; likewise below */
+	unsigned call_ms;
+	unsigned close_ms;
 };
 
 int hdp_node_open_with(const struct hamidp_node_options *opts, const struct hdp_node_parts *parts,
@@ -179,8 +185,7 @@ struct hdp_call *hdp_call_queue_take(struct hdp_call_queue *queue);
  * Run a call and wait for it. The call's own result, or -ETIMEDOUT with the call left to the node:
  * *@call is NULL then.
  */
-int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, unsigned timeout_ms,
-		  struct hamidp_reason *reason);
+int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, struct hamidp_reason *reason);
 void hdp_node_calls_done(struct hamidp_node *node);
 
 /* node-look.c */

@@ -406,6 +406,58 @@ START_TEST(grants_survive_a_restart_on_the_same_store)
 }
 END_TEST
 
+static const struct {
+	const char *names[2];
+	size_t resource; /* granted from */
+	const char *has, *has_not;
+} prefixes[] = {
+	{ { "hami.com/vgpu", NULL }, 0, "HAMI_VGPU_UUID", NULL },
+	{ { "hami.com/vgpu-a100", NULL }, 0, "HAMI_VGPU_A100_UUID", NULL },
+	{ { "hami.com/vgpu-a100", NULL }, 0, "HAMI_VGPU_CORES", NULL },
+	{ { "nvidia.com/gpu", NULL }, 0, "HAMI_GPU_MEMORY_MB", NULL },
+	{ { "nvidia.com/gpu", NULL }, 0, "HAMI_VGPU_GRANT", NULL },
+	{ { "nvidia.com/gpu", "hami.com/vgpu" }, 0, "HAMI_GPU_UUID", "HAMI_VGPU_UUID" },
+	{ { "nvidia.com/gpu", "hami.com/vgpu" }, 1, "HAMI_VGPU_UUID", "HAMI_GPU_UUID" },
+	{ { "nvidia.com/gpu", "a.b/c" }, 1, "HAMI_C_DEVICES", "HAMI_VGPU_DEVICES" },
+};
+
+START_TEST(variables_carry_the_resource_s_prefix)
+{
+	struct hamidp_policy *policy = NULL;
+	struct hamidp_node_options opts = { .size = sizeof(opts), .driver = "stand-in" };
+	struct hamidp_decision *decision = NULL;
+	struct hamidp_grant *grant = NULL;
+	struct hamidp_node *other = NULL;
+	const char *id = prefixes[_i].resource == 0 ? "GPU-a::0" : "GPU-b::0";
+	size_t number = 0;
+
+	ck_assert_int_eq(hamidp_policy_new(&policy), 0);
+	for (size_t i = 0; i < 2 && prefixes[_i].names[i]; i++)
+		ck_assert_int_eq(hamidp_policy_add_resource(policy, prefixes[_i].names[i], NULL,
+							    &number, why),
+				 0);
+	if (number == 1)
+		ck_assert_int_eq(hamidp_policy_add_resource_device(policy, 0, HAMIDP_MATCH_UUID,
+								   "GPU-a", why),
+				 0);
+	opts.policy = policy;
+	ck_assert_int_eq(hdp_node_open_with(&opts, &parts, &other, why), 0);
+	ck_assert_int_eq(hamidp_decision_new(&decision), 0);
+	ck_assert_int_eq(hamidp_decide_ids(hamidp_node_layout(other), prefixes[_i].resource, &id, 1,
+					   decision, why),
+			 0);
+	ck_assert_int_eq(hamidp_node_commit(other, decision, NULL, &grant, why), 0);
+	ck_assert_ptr_nonnull(env_of(grant, prefixes[_i].has));
+	if (prefixes[_i].has_not)
+		ck_assert_ptr_null(env_of(grant, prefixes[_i].has_not));
+	hamidp_grant_unref(grant);
+	hamidp_decision_free(decision);
+	hamidp_policy_free(policy);
+	hamidp_node_close(other);
+	stand_in.n_closed = 0;
+}
+END_TEST
+
 START_TEST(percent_has_no_trailing_zeros)
 {
 	static const struct {
@@ -450,6 +502,8 @@ int main(void)
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);
 	tcase_add_loop_test(tc, random_grants_keep_one_holder_an_id, 0, 5);
+	tcase_add_loop_test(tc, variables_carry_the_resource_s_prefix, 0,
+			    (int)ARRAY_SIZE(prefixes));
 	suite_add_tcase(s, tc);
 	return suite_run(s);
 }

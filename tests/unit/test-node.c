@@ -248,12 +248,65 @@ START_TEST(free_device_leaves_and_held_one_stays_as_gone)
 	edit("a", "");
 	wait_for_work(node);
 	ck_assert_int_eq(hamidp_node_release(node, hamidp_grant_id(grant), why), 0);
-	ck_assert_uint_eq(hamidp_node_deadline_us(node), 0);
+	(void)take_events(node, HAMIDP_EVENT_LOST, NULL);
+	ck_assert_uint_eq(hamidp_node_deadline_us(node), 0); /* it can go now */
 	settle(node);
 	ck_assert_uint_eq(n_devices(node), 1);
 	(void)take_events(node, HAMIDP_EVENT_LOST, NULL);
 	ck_assert_uint_eq(hamidp_node_deadline_us(node), HAMIDP_NO_DEADLINE);
 	hamidp_grant_unref(grant);
+	hamidp_node_close(node);
+}
+END_TEST
+
+START_TEST(devices_that_come_and_go_under_new_names_are_forgotten)
+{
+	struct hamidp_node *node;
+
+	edit("a", "");
+	node = open_file();
+	for (char letters[] = "ab"; letters[1] <= 'z'; letters[1]++) {
+		edit(letters, "");
+		wait_for_work(node);
+		ck_assert_int_eq(state_of(node), 0);
+	}
+	ck_assert_uint_eq(n_devices(node), 2);
+	ck_assert_uint_eq(node->n_healths, 2);
+	hamidp_node_close(node);
+}
+END_TEST
+
+static const char *two_devices(const char *pci_a, const char *pci_b)
+{
+	static char text[1024];
+
+	(void)snprintf(text, sizeof(text),
+		       "{\"schema\":\"hami.inventory/1\",\"devices\":["
+		       "{\"uuid\":\"GPU-a\",\"memory_mib\":4096,\"pci\":\"%s\","
+		       "\"health\":\"healthy\"},"
+		       "{\"uuid\":\"GPU-b\",\"memory_mib\":4096,\"pci\":\"%s\","
+		       "\"health\":\"healthy\"}]}",
+		       pci_a, pci_b);
+	return text;
+}
+
+START_TEST(decision_outlives_devices_that_change_places)
+{
+	struct hamidp_decision *decision;
+	struct hamidp_grant *grant = NULL;
+	struct hamidp_node *node;
+
+	put_file(file_path, two_devices("0000:01:00.0", "0000:02:00.0"));
+	node = open_file();
+	decision = decide(node, "GPU-a::1 GPU-b::0");
+	replace_file(file_path, two_devices("0000:02:00.0", "0000:01:00.0"));
+	wait_for_work(node);
+	ck_assert_int_eq(hamidp_node_commit(node, decision, NULL, &grant, why), 0);
+	ck_assert_str_eq(slots_of(grant), "GPU-b::0 GPU-a::1"); /* device order, as it is now */
+	ck_assert_str_eq(holder_of(node, "GPU-a::1"), hamidp_grant_id(grant));
+	ck_assert_ptr_null(holder_of(node, "GPU-a::0"));
+	hamidp_grant_unref(grant);
+	hamidp_decision_free(decision);
 	hamidp_node_close(node);
 }
 END_TEST
@@ -322,6 +375,11 @@ START_TEST(node_without_events_looks_once)
 	node = open_parts(spec, NULL, HAMIDP_NODE_NO_EVENTS);
 	ck_assert_uint_eq(n_devices(node), 2);
 	ck_assert_ptr_nonnull(grant_ids(node, "GPU-a::0"));
+	node = hamidp_node_close(node);
+
+	edit("ab", "{\"state\":\"hang\"}"); /* nobody could end the wait */
+	node = open_parts(spec, NULL, HAMIDP_NODE_NO_EVENTS);
+	ck_assert_int_eq(state_of(node), -ETIMEDOUT);
 	hamidp_node_close(node);
 }
 END_TEST
@@ -351,6 +409,8 @@ static Suite *suite(void)
 		same_machine_again_is_no_event,
 		broken_edit_keeps_what_was_and_is_said_once_with_its_place,
 		free_device_leaves_and_held_one_stays_as_gone,
+		devices_that_come_and_go_under_new_names_are_forgotten,
+		decision_outlives_devices_that_change_places,
 		layout_that_the_policy_refuses_keeps_the_last_one,
 		node_without_events_looks_once,
 		layouts_and_grants_outlive_the_node,

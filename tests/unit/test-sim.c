@@ -82,6 +82,26 @@ START_TEST(every_way_to_edit_the_file_is_seen)
 }
 END_TEST
 
+START_TEST(file_that_is_still_being_written_is_not_read)
+{
+	const char *text = machine_text("ab", "");
+	struct hamidp_node *node = open_file(); /* nothing there yet */
+	FILE *file = fopen(file_path, "we");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(text, 1, 10, file), 10);
+	ck_assert_int_eq(fflush(file), 0);
+	settle(node);
+	ck_assert_int_eq(state_of(node), -ENODEV);
+	ck_assert_uint_eq(fwrite(text + 10, 1, strlen(text + 10), file), strlen(text + 10));
+	ck_assert_int_eq(fclose(file), 0);
+	wait_for_work(node);
+	ck_assert_int_eq(state_of(node), 0);
+	ck_assert_msg(!strstr(logged, "line"), "%s", logged);
+	hamidp_node_close(node);
+}
+END_TEST
+
 START_TEST(removed_file_is_a_driver_that_is_not_loaded)
 {
 	struct hamidp_node *node;
@@ -420,6 +440,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		every_bundled_machine_opens,
+		file_that_is_still_being_written_is_not_read,
 		removed_file_is_a_driver_that_is_not_loaded,
 		directories_may_come_later_and_go,
 		relative_path_and_odd_files_are_handled,
