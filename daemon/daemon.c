@@ -280,12 +280,21 @@ static void stop(struct daemon *d)
 	sd_event_unref(d->event);
 }
 
+static void check_node_name(const struct options *opts)
+{
+	if (opts->config && opts->config->n_nodes && !opts->node_name[0])
+		log_warning("%s: 'nodes' is set, but the variable NODE_NAME is not; only a pattern "
+			    "that matches an empty name is taken",
+			    opts->config->file);
+}
+
 enum daemon_exit daemon_run(const struct options *opts)
 {
 	struct daemon d = { .opts = opts, .n_resources = n_names(opts) };
 	enum daemon_exit exit_status;
 	int r;
 
+	check_node_name(opts);
 	r = block_signals();
 	if (r < 0) {
 		log_err("cannot block signals: %s", strerror(-r));
