@@ -16,7 +16,6 @@
 #include "node-internal.h"
 #include "text.h"
 
-DEFINE_CLEANUP(struct hamidp_occupancy *, hamidp_occupancy_free)
 DEFINE_CLEANUP(struct hamidp_edits *, hamidp_edits_free)
 
 struct lessened {		      /* an older grant that loses slots */
