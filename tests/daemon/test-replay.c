@@ -216,7 +216,7 @@ static bool is_answered(void *userdata)
  */
 static void replay(const char *name)
 {
-	const char *data = getenv("HAMI_TEST_DATA");
+	const char *data = getenv("HAMIDP_TEST_DATA");
 	char *path = test_path(data ? data : "tests/data", name);
 	uint32_t last = 0;
 	size_t len, at;
@@ -315,7 +315,7 @@ END_TEST
 /* Everything at once, cut at every length: no crash, no leak, and the next one is served. */
 START_TEST(cut_recordings_are_borne)
 {
-	const char *data = getenv("HAMI_TEST_DATA");
+	const char *data = getenv("HAMIDP_TEST_DATA");
 	char *path = test_path(data ? data : "tests/data", "kubelet-wire/kubelet-136.1.c2s");
 	size_t len, step = test_count(20) > 1 ? 1 : 13;
 	uint8_t *bytes = test_read_file(path, &len);

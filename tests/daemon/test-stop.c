@@ -106,7 +106,7 @@ END_TEST
  */
 START_TEST(reader_that_is_stopped_with_a_full_socket_is_cut)
 {
-	const char *data = getenv("HAMI_TEST_DATA");
+	const char *data = getenv("HAMIDP_TEST_DATA");
 	char *path = test_path(data ? data : "tests/data", "kubelet-wire/kubelet-120.1.c2s");
 	size_t len, list_len = 1 << 20;
 	uint8_t *bytes = test_read_file(path, &len), *list = calloc(1, list_len);
@@ -136,7 +136,7 @@ START_TEST(client_that_dies_leaves_nothing)
 	struct rpc_server_stats stats;
 
 	for (unsigned i = 0; i < test_count(200); i++) {
-		const char *data = getenv("HAMI_TEST_DATA");
+		const char *data = getenv("HAMIDP_TEST_DATA");
 		char *path =
 			test_path(data ? data : "tests/data", "kubelet-wire/kubelet-120.1.c2s");
 		size_t len;
