@@ -10,7 +10,7 @@
 
 #define ARGS_MAX 16
 
-static char dir[64];
+static char dir[40];
 char options_file[64];
 char options_config_env[80];
 
