@@ -410,6 +410,36 @@ START_TEST(node_without_events_looks_once)
 }
 END_TEST
 
+static size_t n_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	ck_assert_ptr_nonnull(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+START_TEST(no_descriptor_is_left_open)
+{
+	size_t before = n_descriptors();
+
+	for (int i = 0; i < 20; i++) {
+		struct hamidp_node *node;
+
+		edit("ab", i % 2 ? "{\"hang\":[\"GPU-a\"]}" : "");
+		node = open_file();
+		edit("a", "");
+		settle(node);
+		hamidp_node_close(node);
+		hamidp_node_close(open_sim("sim:article"));
+	}
+	ck_assert_uint_eq(n_descriptors(), before);
+}
+END_TEST
+
 START_TEST(layouts_and_grants_outlive_the_node)
 {
 	struct hamidp_node *node = open_sim("sim:article");
@@ -440,6 +470,7 @@ static Suite *suite(void)
 		decision_outlives_devices_that_change_places,
 		layout_that_the_policy_refuses_keeps_the_last_one,
 		node_without_events_looks_once,
+		no_descriptor_is_left_open,
 		layouts_and_grants_outlive_the_node,
 	};
 	Suite *s = suite_create("node");
