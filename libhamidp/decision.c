@@ -99,6 +99,8 @@ struct parts { /* what devices give */
 
 static void count_part(struct parts *parts, uint32_t part)
 {
+	if (part == 0)
+		return;
 	parts->n++;
 	parts->least = part < parts->least ? part : parts->least;
 	parts->most = part > parts->most ? part : parts->most;
@@ -131,23 +133,24 @@ void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_l
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout;
 	struct parts parts = { .least = UINT32_MAX };
-	uint32_t part = 0, last = 0;
-	size_t n = 0;
+	const struct hdp_layout_device *dev;
+	uint32_t part = 0;
+	size_t n = 0, end = 0;
 
 	for (size_t w = 0; w < hdp_bit_words(layout->n_slots); w++)
 		for (uint64_t bits = decision->chosen[w]; bits; bits &= bits - 1) {
 			size_t slot = w * 64 + (size_t)__builtin_ctzll(bits);
 
-			if (part > 0 && layout->slots[slot].device != last) {
+			if (slot >= end) {
+				dev = &layout->devices[layout->slots[slot].device];
+				end = dev->first_slot + dev->n_slots;
 				count_part(&parts, part);
 				part = 0;
 			}
-			last = layout->slots[slot].device;
 			decision->slots[n++] = (uint32_t)slot;
 			part++;
 		}
-	if (part > 0)
-		count_part(&parts, part);
+	count_part(&parts, part);
 	decision->n_slots = n;
 	decision->n_devices = parts.n;
 	decision->resource = resource;

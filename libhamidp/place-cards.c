@@ -139,9 +139,15 @@ static struct span tightest_hole(const uint64_t *free_bits, struct span dev, uin
 static void measure(const struct hamidp_layout *layout, const struct hamidp_request *req,
 		    const uint64_t *free_bits, struct span dev, struct hdp_card *card)
 {
-	struct span required = required_span(req, dev);
+	struct span required;
 
 	card->part = 0;
+	if (!layout->inv->contiguous && req->required.n_words == 0) {
+		card->cap = card->free;
+		card->min = 0;
+		return;
+	}
+	required = required_span(req, dev);
 	if (!layout->inv->contiguous) {
 		card->cap = card->free;
 		card->min = span_len(required) == 0 ? 0
