@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hami/kubelet"
@@ -35,4 +36,33 @@ func TestClosedStandardStreamsAreNoFilesOfOurs(t *testing.T) {
 		equal(t, "lines in the lock file", strings.Count(string(lock), "\n"), 1)
 		d.terminate()
 	}
+}
+
+// A log's reader may be stopped, or be slower than what is written.
+func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
+	n := newNode(t, kubelet.Config{})
+	fifo := filepath.Join(n.dir, "log")
+	must(t, syscall.Mkfifo(fifo, 0o600))
+	log, err := os.OpenFile(fifo, os.O_RDWR, 0) // both ends: it opens at once
+	must(t, err)
+	defer log.Close()
+	d := n.startWith(nil, redirected("2>"+fifo), "--v=6")
+	n.counts(32, 32)
+	client := n.plugin()
+	for i := 0; i < 1000; i++ { // a pipe takes 64 KiB at most
+		_, err := allocateBy(within(t, patience), client, slots(0, 8)...)
+		must(t, err)
+	}
+	buf := make([]byte, 1<<20)
+	got, err := log.Read(buf)
+	must(t, err)
+	if got < 50000 {
+		t.Errorf("the log was not full: %d bytes", got)
+	}
+	n.edit(n.machine.withHealth(1, "unhealthy")) // something to say again
+	n.counts(32, 24)
+	got, err = log.Read(buf)
+	must(t, err)
+	contains(t, string(buf[:got]), " log lines lost")
+	d.terminate()
 }
