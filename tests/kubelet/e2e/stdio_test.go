@@ -66,3 +66,17 @@ func TestLogThatNobodyReadsStopsNothing(t *testing.T) {
 	contains(t, string(buf[:got]), " log lines lost")
 	d.terminate()
 }
+
+func TestConfigurationThatIsNoFileIsRefused(t *testing.T) {
+	n := newNode(t, kubelet.Config{})
+	fifo := filepath.Join(n.dir, "fifo")
+	must(t, syscall.Mkfifo(fifo, 0o600))
+	loop := filepath.Join(n.dir, "loop")
+	must(t, os.Symlink("loop", loop))
+	for _, path := range []string{fifo, loop, n.dir, "/dev/zero"} {
+		d := n.start("--config=" + path)
+		equal(t, path, d.waitExit(patience), 2)
+		contains(t, d.text(), path+": ")
+		equal(t, path+": lines", strings.Count(d.text(), "\n"), 1)
+	}
+}
