@@ -343,6 +343,24 @@ START_TEST(numa_nodes_of_a_real_driver_must_have_cpus)
 }
 END_TEST
 
+/* Placement looks links up in tables: made before anybody asks, and used again as healths change. */
+START_TEST(tables_of_links_outlive_changes_of_health)
+{
+	struct hdp_topology *topology;
+
+	edit("ab", "");
+	node = open_file();
+	topology = node->layout->inv->topology;
+	ck_assert_uint_eq(topology->n, 2);
+	ck_assert_ptr_nonnull(topology->tables);
+
+	edit("aB", "");
+	wait_for_work(node);
+	ck_assert_int_eq(health_of(node, "GPU-b"), HAMIDP_HEALTH_UNHEALTHY);
+	ck_assert_ptr_eq(node->layout->inv->topology, topology);
+}
+END_TEST
+
 int main(void)
 {
 	const TTest *const tests[] = {
@@ -360,6 +378,7 @@ int main(void)
 		driver_that_hangs_takes_all_devices_with_it_and_back,
 		node_closes_while_a_call_hangs_and_the_driver_after_it,
 		numa_nodes_of_a_real_driver_must_have_cpus,
+		tables_of_links_outlive_changes_of_health,
 	};
 	Suite *s = suite_create("node-health");
 	TCase *tc = tcase_create("node-health");
