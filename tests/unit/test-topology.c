@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <pthread.h>
 
 #include "bundled.h"
 #include "inventory.h"
@@ -269,6 +270,54 @@ START_TEST(equal_machines_share_a_topology)
 }
 END_TEST
 
+/* No assertions here: check counts them without a lock. NULL: not the best pair. */
+static void *place_pair(void *arg)
+{
+	struct hamidp_layout *layout = arg;
+	struct hamidp_occupancy *occ = NULL;
+	struct hamidp_request *req = NULL;
+	struct hamidp_decision *decision = NULL;
+	bool good = false;
+
+	if (hamidp_occupancy_new(layout, &occ) == 0 && hamidp_request_new(&req) == 0 &&
+	    hamidp_decision_new(&decision) == 0) {
+		hamidp_request_set_devices(req, 2, 10);
+		good = hamidp_place(layout, occ, req, decision, NULL) == 0 &&
+		       hamidp_decision_slot(decision, 0) == 0 &&
+		       hamidp_decision_slot(decision, 10) == 30;
+	}
+	hamidp_decision_free(decision);
+	hamidp_request_free(req);
+	hamidp_occupancy_free(occ);
+	return good ? arg : NULL;
+}
+
+/* Who comes first makes the tables; everybody places with the same ones. */
+START_TEST(readers_need_no_lock)
+{
+	struct hamidp_inventory *inv;
+	struct hamidp_layout *layout;
+	struct topology_file t;
+	pthread_t threads[8];
+
+	topology_read("dgx1-v100", &t);
+	for (int round = 0; round < 20; round++) {
+		inv = topology_inventory(&t, NULL);
+		layout = make_layout(inv, 10, HAMIDP_PLACEMENT_PACK);
+		for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
+			ck_assert_int_eq(pthread_create(&threads[i], NULL, place_pair, layout), 0);
+		for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
+			void *good = NULL;
+
+			ck_assert_int_eq(pthread_join(threads[i], &good), 0);
+			ck_assert_ptr_eq(good, layout);
+		}
+		hamidp_layout_unref(layout);
+		hamidp_inventory_unref(inv);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("topology");
@@ -282,6 +331,7 @@ int main(void)
 	tcase_add_test(tcase, free_cards_with_links_are_spared);
 	tcase_add_test(tcase, best_sets_have_bounds);
 	tcase_add_test(tcase, equal_machines_share_a_topology);
+	tcase_add_test(tcase, readers_need_no_lock);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
 }
