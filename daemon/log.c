@@ -87,13 +87,6 @@ static const char *level_name(int priority)
 	return priority <= LOG_INFO ? "info" : "debug";
 }
 
-/* Control characters would break the line apart or fool a terminal. */
-static void put_text(FILE *f, const char *s)
-{
-	for (; *s; s++)
-		(void)fputc((unsigned char)*s < 0x20 || *s == 0x7f ? ' ' : *s, f);
-}
-
 /* Bytes of the UTF-8 character at @s, 0 if it is none. */
 static size_t utf8_len(const unsigned char *s)
 {
@@ -110,6 +103,25 @@ static size_t utf8_len(const unsigned char *s)
 	return n;
 }
 
+/* C0, DEL and C1, which is two bytes from U+0080 on: they break a line apart or fool a terminal. */
+static bool is_control(const unsigned char *s)
+{
+	return s[0] < 0x20 || s[0] == 0x7f || (s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0);
+}
+
+static void put_text(FILE *f, const char *s)
+{
+	while (*s) {
+		size_t n = utf8_len((const unsigned char *)s);
+
+		if (n && !is_control((const unsigned char *)s))
+			(void)fwrite(s, 1, n, f);
+		else
+			(void)fputc(n ? ' ' : '?', f);
+		s += n ? n : 1;
+	}
+}
+
 /* Readers of JSON refuse a line for one byte that is not UTF-8. */
 static void put_json(FILE *f, const char *s)
 {
@@ -119,8 +131,8 @@ static void put_json(FILE *f, const char *s)
 
 		if (c == '"' || c == '\\')
 			(void)fprintf(f, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)fprintf(f, "\\u%04x", c);
+		else if (n && is_control((const unsigned char *)s))
+			(void)fprintf(f, "\\u%04x", n == 2 ? (unsigned char)s[1] : c);
 		else if (!n)
 			(void)fputs("\\ufffd", f);
 		else

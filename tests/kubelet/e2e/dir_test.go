@@ -8,6 +8,7 @@ import (
 	"io/ioutil"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -80,12 +81,10 @@ func TestWhatTakesThePlaceOfOurSocketIsLeftAlone(t *testing.T) {
 		"file":      func() error { return ioutil.WriteFile(n.socket(), []byte("x"), 0o644) },
 		"link":      func() error { return os.Symlink("nowhere", n.socket()) },
 	} {
-		before := n.socket() + ".before"
-		must(t, os.Rename(n.socket(), before)) // what follows is quicker than a new socket
-		for put() != nil {
-			os.Remove(n.socket())
-		}
-		must(t, os.RemoveAll(before))
+		n.d.signal(syscall.SIGSTOP) // or it would have a new socket before
+		must(t, os.Remove(n.socket()))
+		must(t, put())
+		n.d.signal(syscall.SIGCONT)
 		n.d.waitLog("the path exists and is not a socket")
 		n.d.restful(200, 20)
 		if info, err := os.Lstat(n.socket()); err != nil || info.Mode()&os.ModeSocket != 0 {

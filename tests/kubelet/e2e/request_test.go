@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"unicode/utf8"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -67,7 +68,7 @@ func (n *node) allocateRaw(ids ...string) error {
 
 func TestOddIDsAreRefusedWithOneLineEach(t *testing.T) {
 	n := newNode(t, kubelet.Config{})
-	d := n.serve()
+	d := n.serve("--v=10")
 	long := strings.Repeat("x", 1<<20)
 	for _, c := range []struct {
 		what, id, part string
@@ -78,6 +79,7 @@ func TestOddIDsAreRefusedWithOneLineEach(t *testing.T) {
 		{"embedded NUL", slot(0, 0) + "\x00x", "malformed", codes.InvalidArgument},
 		{"newline and escape", "a\nforged line\x1b[31m", "forged line", codes.NotFound},
 		{"C1 control", "a\u009b31mforged", "forged", codes.NotFound},
+		{"cut inside a character", "a" + strings.Repeat("\u00e9", 200), "a\u00e9", codes.NotFound},
 		{"format", "%s%n%s%n", "%s%n%s%n", codes.NotFound},
 		{"another case", strings.ToUpper(slot(0, 0)), strings.ToUpper(slot(0, 0)), codes.NotFound},
 		{"leading zero", strings.Replace(slot(0, 1), "::1", "::01", 1), "::01", codes.NotFound},
@@ -89,13 +91,16 @@ func TestOddIDsAreRefusedWithOneLineEach(t *testing.T) {
 			t.Errorf("%s: %.300v", c.what, err)
 		}
 		contains(t, fmt.Sprint(err), c.part)
+		if !utf8.ValidString(fmt.Sprint(err)) {
+			t.Errorf("%s: %q", c.what, fmt.Sprint(err))
+		}
 		if len(fmt.Sprint(err)) > 2000 {
 			t.Errorf("%s: %d bytes of text", c.what, len(fmt.Sprint(err)))
 		}
 	}
 	n.running(pod("a", want("main", 8)))
 	for _, line := range strings.Split(d.text(), "\n") {
-		if strings.HasPrefix(line, "forged") || strings.ContainsAny(line, "\x1b\u009b\x00") ||
+		if strings.HasPrefix(line, "forged") || !utf8.ValidString(line) || strings.ContainsAny(line, "\x1b\u009b\x00") ||
 			len(line) > 70000 {
 			t.Errorf("log line %.200q", line)
 		}
