@@ -224,7 +224,9 @@ func TestParallelAllocatesLeaveNothingBehind(t *testing.T) {
 		must(t, err)
 	}
 	n.maxBytes("after the burst", "VmRSS", 16000000)
-	equal(t, "fds", n.d.fds(), before)
+	if after := n.d.fds(); after > before { // the count before may hold a connection that was ending
+		t.Errorf("fds: %d before, %d after", before, after)
+	}
 }
 
 // garbage is what a port scanner or a wrong client may send.
