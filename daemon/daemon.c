@@ -259,14 +259,19 @@ static enum daemon_exit start(struct daemon *d)
 	return exit_status;
 }
 
-static void stop(struct daemon *d)
+/* False: gRPC still holds something, and its threads would meet our exit handlers. */
+static bool stop(struct daemon *d)
 {
+	bool clean = true;
+
 	notify_stopping();
 	for (size_t i = 0; d->resources && i < d->n_resources; i++)
 		if (d->resources[i])
 			resource_stop(d->resources[i]);
-	if (d->rpc && rpc_stop(d->rpc) < 0)
+	if (d->rpc && rpc_stop(d->rpc) < 0) {
 		log_warning("calls did not end in time, leaving them behind");
+		clean = false;
+	}
 	for (size_t i = 0; d->resources && i < d->n_resources; i++)
 		resource_free(d->resources[i]);
 	rpc_free(d->rpc);
@@ -278,6 +283,15 @@ static void stop(struct daemon *d)
 	free(d->resources);
 	free(d->instances);
 	sd_event_unref(d->event);
+	return clean;
+}
+
+static void check_node_name(const struct options *opts)
+{
+	if (opts->config && opts->config->n_nodes && !opts->node_name[0])
+		log_warning("%s: 'nodes' is set, but the variable NODE_NAME is not; only a pattern "
+			    "that matches an empty name is taken",
+			    opts->config->file);
 }
 
 enum daemon_exit daemon_run(const struct options *opts)
@@ -286,6 +300,7 @@ enum daemon_exit daemon_run(const struct options *opts)
 	enum daemon_exit exit_status;
 	int r;
 
+	check_node_name(opts);
 	r = block_signals();
 	if (r < 0) {
 		log_err("cannot block signals: %s", strerror(-r));
@@ -300,7 +315,8 @@ enum daemon_exit daemon_run(const struct options *opts)
 			log_err("the event loop failed: %s", strerror(-r));
 		exit_status = r < 0 ? DAEMON_FAILED : (enum daemon_exit)r;
 	}
-	stop(&d);
+	if (!stop(&d))
+		_exit((int)exit_status);
 	return exit_status;
 }
 

@@ -23,7 +23,7 @@ void process_start(struct process *process, const char *dir, const char *const *
 	char *argv[ARGS_MAX + 2] = { name };
 	char *envp[ARGS_MAX + 1] = { NULL };
 	posix_spawn_file_actions_t actions;
-	size_t n = 1;
+	size_t n = 1, n_env = 0;
 
 	ck_assert_msg(program != NULL, "HAMI_DP names the program");
 	*process = (struct process){ 0 };
@@ -31,8 +31,11 @@ void process_start(struct process *process, const char *dir, const char *const *
 		       test_n_entries(dir));
 	for (size_t i = 0; flags[i] && n < ARGS_MAX; i++)
 		argv[n++] = (char *)(uintptr_t)flags[i]; /* posix_spawn() writes to none of them */
-	for (size_t i = 0; env && env[i] && i < ARGS_MAX; i++)
-		envp[i] = (char *)(uintptr_t)env[i];
+	for (size_t i = 0; env && env[i] && n_env < ARGS_MAX; i++)
+		envp[n_env++] = (char *)(uintptr_t)env[i];
+	for (char **e = environ; *e && n_env < ARGS_MAX; e++)
+		if (strstr(*e, "SAN_OPTIONS=")) /* the sanitizers' settings are for all of us */
+			envp[n_env++] = *e;
 	ck_assert_int_eq(posix_spawn_file_actions_init(&actions), 0);
 	ck_assert_int_eq(posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, process->output,
 							  O_WRONLY | O_CREAT | O_APPEND, 0600),

@@ -314,98 +314,6 @@ START_TEST(decisions_are_checked_against_the_machine_as_it_is)
 }
 END_TEST
 
-START_TEST(release_frees_everything_once)
-{
-	const char *unknown = "00000000000000000000000000000000";
-	struct hamidp_grant *grant = hamidp_grant_ref(grant_ids(node, "GPU-a::0 GPU-b::0"));
-
-	stand_in.change_rc = -EIO;
-	ck_assert_int_eq(hamidp_node_release(node, hamidp_grant_id(grant), why), -EIO);
-	ck_assert_ptr_nonnull(holder_of(node, "GPU-a::0"));
-	stand_in.change_rc = 0;
-	(void)take_events(node, HAMIDP_EVENT_LOST, NULL);
-	ck_assert_int_eq(hamidp_node_release(node, hamidp_grant_id(grant), why), 0);
-	ck_assert_str_eq(picture(), "................;0");
-	ck_assert_uint_eq(take_events(node, HAMIDP_EVENT_RELEASED, NULL), 1);
-	ck_assert_int_eq(hamidp_node_release(node, hamidp_grant_id(grant), why), -ENOENT);
-	ck_assert_int_eq(hamidp_node_release(node, unknown, why), -ENOENT);
-	ck_assert_int_eq(hamidp_reason_code(why), HAMIDP_REASON_UNKNOWN_GRANT);
-	hamidp_grant_unref(grant);
-}
-END_TEST
-
-START_TEST(containers_are_bound_and_unbound)
-{
-	struct hamidp_binding binding = { .size = sizeof(binding), .container_id = "c1" };
-	char id[HAMIDP_GRANT_ID_LEN + 1];
-	const struct hamidp_grant *grant = grant_ids(node, "GPU-a::0");
-
-	(void)strcpy(id, hamidp_grant_id(grant));
-	ck_assert_int_eq(hamidp_node_bind(node, id, &binding, why), 0);
-	ck_assert_int_eq(hamidp_node_bind(node, id, &binding, why), 0);
-	grant = hamidp_node_find_grant(node, id);
-	ck_assert_uint_eq(stand_in.n_bound, 2);
-	ck_assert_uint_eq(hamidp_grant_n_bindings(grant), 1);
-	ck_assert_str_eq(hamidp_grant_binding_container(grant, 0), "c1");
-	ck_assert_ptr_null(hamidp_grant_binding_container(grant, 1));
-	binding.container_id = "c2";
-	stand_in.bind_rc = -EACCES;
-	ck_assert_int_eq(hamidp_node_bind(node, id, &binding, why), -EACCES);
-	ck_assert_uint_eq(hamidp_grant_n_bindings(hamidp_node_find_grant(node, id)), 1);
-	ck_assert_int_eq(hamidp_node_unbind(node, id, "c2", why), -ENOENT);
-	ck_assert_int_eq(hamidp_node_unbind(node, id, "c1", why), 0);
-	ck_assert_uint_eq(hamidp_grant_n_bindings(hamidp_node_find_grant(node, id)), 0);
-	ck_assert_int_eq(hamidp_node_unbind(node, "x", "c1", why), -ENOENT);
-	binding.container_id = "";
-	ck_assert_int_eq(hamidp_node_bind(node, id, &binding, why), -EINVAL);
-	binding.container_id = "c1";
-	binding.cgroup_path = "relative";
-	ck_assert_int_eq(hamidp_node_bind(node, id, &binding, why), -EINVAL);
-	ck_assert_int_eq(hamidp_node_bind(node, id, NULL, why), -EINVAL);
-}
-END_TEST
-
-START_TEST(what_the_driver_cannot_do_is_said)
-{
-	struct hamidp_usage usage = { .size = sizeof(usage) };
-	const char *id = hamidp_grant_id(grant_ids(node, "GPU-a::0"));
-
-	ck_assert_int_eq(hamidp_node_update(node, id, "GPU-a", 100, why), -EOPNOTSUPP);
-	ck_assert_int_eq(hamidp_node_usage(node, id, "GPU-a", &usage, why), -EOPNOTSUPP);
-	ck_assert_int_eq(hamidp_node_usage(node, id, "GPU-b", &usage, why), -ENOENT);
-	ck_assert_int_eq(hamidp_node_update(node, id, "GPU-a", 0, why), -EINVAL);
-	ck_assert_int_eq(hamidp_node_update(node, id, "GPU-a", 10241, why), -EINVAL);
-	ck_assert_int_eq(hamidp_node_update(node, "x", "GPU-a", 1, why), -ENOENT);
-}
-END_TEST
-
-START_TEST(grants_survive_a_restart_on_the_same_store)
-{
-	struct hamidp_grant *grant = hamidp_grant_ref(grant_ids(node, "GPU-a::0 GPU-d::2"));
-	const struct hamidp_grant *back;
-
-	hamidp_node_close(node);
-	stand_in.n_closed = 0;
-	stand_in.n_prepared = 0;
-	stand_in.n_devices = 3; /* one of its devices is not there yet */
-	node = open_parts("stand-in", &parts, 0);
-	back = hamidp_node_find_grant(node, hamidp_grant_id(grant));
-	ck_assert_ptr_nonnull(back);
-	ck_assert_str_eq(holder_of(node, "GPU-a::0"), hamidp_grant_id(grant));
-	ck_assert_uint_eq(stand_in.n_prepared, 0);
-
-	stand_in.n_devices = 4;
-	look_again();
-	back = hamidp_node_find_grant(node, hamidp_grant_id(grant));
-	ck_assert_str_eq(holder_of(node, "GPU-d::2"), hamidp_grant_id(grant));
-	ck_assert_uint_eq(stand_in.n_prepared, 1);
-	ck_assert_str_eq(slots_of(back), "GPU-a::0 GPU-d::2");
-	ck_assert_uint_eq(hamidp_grant_slice_memory_mib(back, 1), 10240);
-	ck_assert_str_eq(env_of(back, "HAMI_VGPU_UUID"), env_of(grant, "HAMI_VGPU_UUID"));
-	hamidp_grant_unref(grant);
-}
-END_TEST
-
 static const struct {
 	const char *names[2];
 	size_t resource; /* granted from */
@@ -489,10 +397,6 @@ int main(void)
 		options_and_empty_decisions_are_refused,
 		same_key_gives_the_same_answer,
 		decisions_are_checked_against_the_machine_as_it_is,
-		release_frees_everything_once,
-		containers_are_bound_and_unbound,
-		what_the_driver_cannot_do_is_said,
-		grants_survive_a_restart_on_the_same_store,
 		percent_has_no_trailing_zeros,
 	};
 	Suite *s = suite_create("node-commit");

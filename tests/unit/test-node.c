@@ -21,30 +21,14 @@ START_TEST(options_are_checked)
 	const struct hamidp_node_options good = { .size = sizeof(good),
 						  .driver = "sim:article",
 						  .policy = policy };
-	struct hamidp_node_options opts;
+	struct hamidp_node_options opts = good;
 	struct {
 		struct hamidp_node_options opts;
 		char more[16];
 	} newer = { .opts = good };
-	static const struct {
-		const char *driver;
-		int expect;
-	} drivers[] = {
-		{ "sim:article", 0 },
-		{ "sim:nothing", -ENOENT },
-		{ "sim:", -EINVAL },
-		{ "sim", -EINVAL },
-		{ "", -ENOENT },
-		{ "nothing", -ENOENT },
-		{ "sim-article", -ENOENT },
-		{ "auto", 0 },
-		{ "auto:x", -ENOENT },
-		{ "hamivgpu:", -EINVAL },
-	};
 
 	ck_assert_int_eq(open_with(NULL), -EINVAL);
 	ck_assert_int_eq(open_with(&good), 0);
-	opts = good;
 	opts.size = sizeof(size_t);
 	ck_assert_int_eq(open_with(&opts), -EINVAL);
 	opts = good;
@@ -65,14 +49,56 @@ START_TEST(options_are_checked)
 	ck_assert_int_eq(open_with(&newer.opts), 0);
 	newer.more[3] = 1;
 	ck_assert_int_eq(open_with(&newer.opts), -EINVAL);
-	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++) {
-		opts = good;
-		opts.driver = drivers[i].driver;
-		opts.driver_root = dir;
-		ck_assert_msg(open_with(&opts) == drivers[i].expect, "driver '%s': %s",
-			      drivers[i].driver, hamidp_reason_text(why));
-	}
 	hamidp_policy_free(empty);
+	hamidp_policy_free(policy);
+}
+END_TEST
+
+static const struct {
+	const char *driver;
+	int expect;
+} drivers[] = {
+	{ "sim:article", 0 },
+	{ "sim:nothing", -ENOENT },
+	{ "sim:", -EINVAL },
+	{ "sim", -EINVAL },
+	{ "", -ENOENT },
+	{ "nothing", -ENOENT },
+	{ "sim-article", -ENOENT },
+	{ "auto", 0 },
+	{ "auto:x", -ENOENT },
+	{ "hamivgpu:", -EINVAL },
+};
+
+START_TEST(driver_s_name_is_checked)
+{
+	struct hamidp_policy *policy = new_policy(4);
+	const struct hamidp_node_options opts = { .size = sizeof(opts),
+						  .driver = drivers[_i].driver,
+						  .driver_root = dir,
+						  .policy = policy };
+
+	ck_assert_msg(open_with(&opts) == drivers[_i].expect, "driver '%s': %s", drivers[_i].driver,
+		      hamidp_reason_text(why));
+	hamidp_policy_free(policy);
+}
+END_TEST
+
+START_TEST(more_slots_than_the_driver_supports_is_a_state_with_the_numbers)
+{
+	struct hamidp_policy *policy = new_policy(200);
+	const struct hamidp_node_options opts = { .size = sizeof(opts),
+						  .driver = "sim:article",
+						  .policy = policy };
+	struct hamidp_node *node = NULL;
+
+	ck_assert_int_eq(hamidp_node_open(&opts, &node, why), 0);
+	ck_assert_int_eq(state_of(node), -EINVAL);
+	ck_assert_int_eq(hamidp_reason_code(why), HAMIDP_REASON_DRIVER_LIMIT);
+	ck_assert_ptr_nonnull(strstr(hamidp_reason_text(why), "200"));
+	ck_assert_ptr_nonnull(strstr(hamidp_reason_text(why), "128"));
+	ck_assert_uint_eq(hamidp_layout_n_slots(hamidp_node_layout(node)), 0);
+	hamidp_node_close(node);
 	hamidp_policy_free(policy);
 }
 END_TEST
@@ -384,6 +410,36 @@ START_TEST(node_without_events_looks_once)
 }
 END_TEST
 
+static size_t n_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	ck_assert_ptr_nonnull(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+START_TEST(no_descriptor_is_left_open)
+{
+	size_t before = n_descriptors();
+
+	for (int i = 0; i < 20; i++) {
+		struct hamidp_node *node;
+
+		edit("ab", i % 2 ? "{\"hang\":[\"GPU-a\"]}" : "");
+		node = open_file();
+		edit("a", "");
+		settle(node);
+		hamidp_node_close(node);
+		hamidp_node_close(open_sim("sim:article"));
+	}
+	ck_assert_uint_eq(n_descriptors(), before);
+}
+END_TEST
+
 START_TEST(layouts_and_grants_outlive_the_node)
 {
 	struct hamidp_node *node = open_sim("sim:article");
@@ -402,6 +458,7 @@ static Suite *suite(void)
 {
 	const TTest *const tests[] = {
 		options_are_checked,
+		more_slots_than_the_driver_supports_is_a_state_with_the_numbers,
 		bundled_machine_is_served_without_a_thread,
 		missing_driver_is_a_state_and_is_looked_for_with_back_off,
 		no_gpu_says_so_in_these_words,
@@ -413,6 +470,7 @@ static Suite *suite(void)
 		decision_outlives_devices_that_change_places,
 		layout_that_the_policy_refuses_keeps_the_last_one,
 		node_without_events_looks_once,
+		no_descriptor_is_left_open,
 		layouts_and_grants_outlive_the_node,
 	};
 	Suite *s = suite_create("node");
@@ -421,6 +479,7 @@ static Suite *suite(void)
 	tcase_add_checked_fixture(tc, fixture_setup, fixture_teardown);
 	for (size_t i = 0; i < ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);
+	tcase_add_loop_test(tc, driver_s_name_is_checked, 0, (int)ARRAY_SIZE(drivers));
 	suite_add_tcase(s, tc);
 	return s;
 }

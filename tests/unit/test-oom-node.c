@@ -28,6 +28,22 @@ static void teardown(void)
 	fixture_teardown();
 }
 
+/*
+ * Where it was an event that had no memory the change stands, and that one was lost is told.
+ */
+static int or_event_lost(struct hamidp_node *of, int r)
+{
+	struct hamidp_event *event = NULL;
+	bool lost = of->events.lost;
+
+	of->events.lost = false;
+	while (hamidp_node_next_event(of, &event) == 0) {
+		lost = lost || hamidp_event_type(event) == HAMIDP_EVENT_LOST;
+		event = hamidp_event_free(event);
+	}
+	return r == 0 && lost ? -ENOMEM : r;
+}
+
 static int open_step(void *arg, struct hamidp_reason *reason)
 {
 	struct hamidp_node_options opts = {
@@ -48,6 +64,36 @@ START_TEST(opening_survives)
 }
 END_TEST
 
+/* Events and records may have had no memory: the node that opens is right all the same. */
+START_TEST(opening_on_a_faulty_machine_survives)
+{
+	char spec[sizeof(file_path) + 8];
+	struct hamidp_node_options opts = {
+		.size = sizeof(opts), .driver = spec, .policy = policy, .now_fn = fixture_now
+	};
+
+	edit("ab", "{\"events\":[{\"seq\":1,\"uuid\":\"GPU-a\",\"code\":48}]}");
+	(void)snprintf(spec, sizeof(spec), "sim:%s", file_path);
+	for (long nth = 0, reached = 1; reached; nth++) {
+		int r;
+
+		node = NULL;
+		countdown = nth;
+		r = hamidp_node_open(&opts, &node, NULL);
+		reached = countdown < 0;
+		countdown = -1;
+		ck_assert_int_eq(r, node ? 0 : -ENOMEM);
+		if (!node)
+			continue;
+		advance(node, 1);
+		ck_assert_int_eq(health_of(node, "GPU-a"), HAMIDP_HEALTH_UNHEALTHY);
+		ck_assert_int_eq(health_of(node, "GPU-b"), HAMIDP_HEALTH_HEALTHY);
+		ck_assert_uint_gt(node->events.n, 0);
+		node = hamidp_node_close(node);
+	}
+}
+END_TEST
+
 static size_t n_held(void)
 {
 	size_t n = 0;
@@ -55,22 +101,6 @@ static size_t n_held(void)
 	for (size_t i = 0; i < hamidp_layout_n_slots(hamidp_node_layout(node)); i++)
 		n += hamidp_occupancy_holder(hamidp_node_occupancy(node), i) != NULL;
 	return n;
-}
-
-/*
- * Where it was an event that had no memory the change stands, and that one was lost is told.
- */
-static int or_event_lost(int r)
-{
-	struct hamidp_event *event = NULL;
-	bool lost = node->events.lost;
-
-	node->events.lost = false;
-	while (hamidp_node_next_event(node, &event) == 0) {
-		lost = lost || hamidp_event_type(event) == HAMIDP_EVENT_LOST;
-		event = hamidp_event_free(event);
-	}
-	return r == 0 && lost ? -ENOMEM : r;
 }
 
 static int commit_step(void *arg, struct hamidp_reason *reason)
@@ -86,7 +116,7 @@ static int commit_step(void *arg, struct hamidp_reason *reason)
 	EXPECT(r == 0 || (n_held() == held && hamidp_node_n_grants(node) == grants));
 	EXPECT(r == 0 || hamidp_reason_code(reason) == HAMIDP_REASON_NO_MEMORY);
 	hamidp_grant_unref(grant);
-	return or_event_lost(r);
+	return or_event_lost(node, r);
 }
 
 START_TEST(committing_survives)
@@ -192,6 +222,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, opening_survives);
+	tcase_add_test(tc, opening_on_a_faulty_machine_survives);
 	tcase_add_test(tc, committing_survives);
 	tcase_add_test(tc, binding_and_releasing_survive);
 	tcase_add_test(tc, dispatching_loses_nothing);
