@@ -10,6 +10,9 @@
  * has m or m - 1; and as j * m slots need j cards with m for every j, at most one card has m - 1.
  * Conversely such sets do serve every number. So with a cards that can give m, the largest N is
  * a * m, plus m - 1 if one more card can give those; and if a = 0, the most that one card can give.
+ *
+ * Where every even spread is a normal form, all N of them lie evenly on some number of cards, and
+ * then every smaller number does so on the same cards: the largest N is the largest normal form.
  */
 
 #include <stdbool.h>
@@ -46,14 +49,11 @@ static bool give(struct hdp_shown *cards, size_t n, uint32_t part)
 	return false;
 }
 
-void hdp_shown_placeable(struct hdp_shown *cards, size_t n, uint32_t per_card, uint64_t limit)
+/* Where the fewest cards are the normal form. */
+static void give_whole_cards(struct hdp_shown *cards, size_t n, uint32_t per_card, uint64_t limit)
 {
-	uint32_t most;
+	uint32_t most = cards[n - 1].cap;
 
-	clear(cards, n);
-	if (n == 0 || limit == 0)
-		return;
-	most = cards[n - 1].cap;
 	if (limit < per_card || most < per_card) {
 		most = limit < most ? (uint32_t)limit : most;
 		if (most > 0)
@@ -71,23 +71,27 @@ static uint32_t lesser(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-/* The largest number of slots up to @limit that has a normal form; 0 if none has. */
-static uint64_t largest_form(const struct hdp_shown *cards, size_t n, uint32_t per_card,
-			     uint64_t limit)
+/* The normal form of the most slots up to @limit that have one; n is 0 if none has. */
+static struct hdp_form largest_form(const struct hdp_shown *cards, size_t n,
+				    struct hdp_room_rules rules, uint64_t limit)
 {
+	struct hdp_form form = { 0 };
 	uint64_t largest = 0;
 
-	for (size_t k = 1; k <= n; k++) { /* on the k freest cards, which can give the most */
-		uint32_t least = lesser(cards[n - k].cap, per_card);
+	for (uint32_t k = 1; k <= n; k++) { /* on the k freest cards, which can give the most */
+		uint32_t least = lesser(cards[n - k].cap, rules.per_card);
 		uint64_t units = (uint64_t)k * least;
+		uint64_t fewer = rules.any_even ? k - 1 : (uint64_t)(k - 1) * rules.per_card;
 
-		for (size_t i = n - k; i < n && least < per_card; i++)
+		for (size_t i = n - k; i < n && least < rules.per_card; i++)
 			units += cards[i].cap > least;
 		units = limit < units ? limit : units;
-		if (units > (uint64_t)(k - 1) * per_card && units > largest)
-			largest = units;
+		if (units <= fewer || units <= largest)
+			continue;
+		largest = units;
+		form = (struct hdp_form){ k, (uint32_t)(units / k), (uint32_t)(units % k) };
 	}
-	return largest;
+	return form;
 }
 
 /* The tightest cards that have the form: at most n - rem of them may be too small for one more. */
@@ -109,14 +113,26 @@ static void give_form(struct hdp_shown *cards, size_t n, struct hdp_form form)
 		}
 }
 
-void hdp_shown_tightest(struct hdp_shown *cards, size_t n, uint32_t per_card, uint64_t limit)
+void hdp_shown_placeable(struct hdp_shown *cards, size_t n, struct hdp_room_rules rules,
+			 uint64_t limit)
 {
-	uint64_t units = largest_form(cards, n, per_card, limit);
+	clear(cards, n);
+	if (n == 0 || limit == 0)
+		return;
+	if (rules.any_even)
+		give_form(cards, n, largest_form(cards, n, rules, limit));
+	else
+		give_whole_cards(cards, n, rules.per_card, limit);
+}
+
+void hdp_shown_tightest(struct hdp_shown *cards, size_t n, struct hdp_room_rules rules,
+			uint64_t limit)
+{
+	struct hdp_form form = largest_form(cards, n, rules, limit);
 
 	clear(cards, n);
-	if (units > 0)
-		give_form(cards, n, hdp_form_of_units((uint32_t)units, per_card));
-	limit -= units;
+	give_form(cards, n, form);
+	limit -= (uint64_t)form.n * form.base + form.rem;
 	for (size_t i = 0; i < n && limit > 0; i++) {
 		uint32_t left = cards[i].free - cards[i].part;
 

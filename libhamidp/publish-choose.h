@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "room.h"
+
 #define HDP_NO_LIMIT UINT64_MAX
 
 struct hdp_shown {
@@ -22,14 +24,13 @@ struct hdp_shown {
 /* Tightest first, then as they were. All calls below want them so. */
 void hdp_shown_sort(struct hdp_shown *cards, size_t n);
 
-/*
- * The most slots, no more than @limit, of which every number has a normal form. @per_card is what
- * one request gets from one card, at least 1.
- */
-void hdp_shown_placeable(struct hdp_shown *cards, size_t n, uint32_t per_card, uint64_t limit);
+/* The most slots, no more than @limit, of which every number has a normal form. */
+void hdp_shown_placeable(struct hdp_shown *cards, size_t n, struct hdp_room_rules rules,
+			 uint64_t limit);
 
 /*
  * At most @limit slots, so that the largest number of them that can have a normal form has one;
  * what is left of the limit from the tightest cards.
  */
-void hdp_shown_tightest(struct hdp_shown *cards, size_t n, uint32_t per_card, uint64_t limit);
+void hdp_shown_tightest(struct hdp_shown *cards, size_t n, struct hdp_room_rules rules,
+			uint64_t limit);

@@ -194,6 +194,15 @@ static void show_all(struct hamidp_publication *publication)
 	}
 }
 
+static void hold_down(struct hamidp_publication *publication, bool placeable,
+		      struct hdp_room_rules rules, uint32_t limit)
+{
+	if (placeable)
+		hdp_shown_placeable(publication->cards, publication->n_cards, rules, limit);
+	else
+		hdp_shown_tightest(publication->cards, publication->n_cards, rules, limit);
+}
+
 static void count(struct hamidp_publication *publication, const struct hamidp_layout *layout,
 		  const struct hamidp_occupancy *occ, size_t resource)
 {
@@ -221,7 +230,8 @@ HAMIDP_EXPORT int hamidp_publish(const struct hamidp_layout *layout,
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout, *old = publication->layout;
 	bool placeable = opts && opts->mode == HAMIDP_PUBLISH_PLACEABLE;
-	uint32_t limit = opts ? opts->limit : 0, per_card;
+	struct hdp_room_rules rules;
+	uint32_t limit = opts ? opts->limit : 0;
 	int r;
 
 	r = check(layout, occ, resource, opts, reason);
@@ -232,18 +242,15 @@ HAMIDP_EXPORT int hamidp_publish(const struct hamidp_layout *layout,
 		return hdp_oom(reason);
 
 	start(publication, layout, occ, resource);
-	per_card = hdp_room_per_card(layout, resource);
+	rules = hdp_room_rules(layout, resource);
 	if (placeable) {
-		hdp_shown_placeable(publication->cards, publication->n_cards, per_card,
-				    HDP_NO_LIMIT);
+		hdp_shown_placeable(publication->cards, publication->n_cards, rules, HDP_NO_LIMIT);
 		mark(publication, occ, HAMIDP_CAUSE_WITHHELD);
 	} else {
 		show_all(publication);
 	}
 	if (limit > 0 && n_shown(publication) > limit) {
-		(placeable ? hdp_shown_placeable : hdp_shown_tightest)(publication->cards,
-								       publication->n_cards,
-								       per_card, limit);
+		hold_down(publication, placeable, rules, limit);
 		mark(publication, occ, HAMIDP_CAUSE_HOLD_DOWN);
 	}
 	count(publication, layout, occ, resource);

@@ -6,9 +6,12 @@
 #include "choose.h"
 #include "place.h"
 
-uint32_t hdp_room_per_card(const struct hamidp_layout *layout, size_t resource)
+struct hdp_room_rules hdp_room_rules(const struct hamidp_layout *layout, size_t resource)
 {
-	return hdp_layout_slots_per_device(layout, resource);
+	struct hdp_place_rules rules = hdp_place_rules(layout, resource, NULL);
+
+	return (struct hdp_room_rules){ .per_card = rules.per_card,
+					.any_even = rules.placement == HAMIDP_PLACEMENT_SPREAD };
 }
 
 bool hdp_room_is_healthy(const struct hamidp_layout *layout, size_t pos)
@@ -68,16 +71,11 @@ struct hdp_run hdp_room_run(const struct hamidp_occupancy *occ, size_t pos, uint
 	return best;
 }
 
-bool hdp_room_fits(const struct hamidp_occupancy *occ, size_t resource, uint32_t units)
+static bool has_form(const struct hamidp_occupancy *occ, size_t resource, struct hdp_form form)
 {
 	const struct hamidp_layout *layout = occ->layout;
-	uint32_t per_card = hdp_room_per_card(layout, resource);
 	uint32_t n_base = 0, n_more = 0;
-	struct hdp_form form;
 
-	if (per_card == 0)
-		return false;
-	form = hdp_form_of_units(units, per_card);
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		uint32_t cap;
 
@@ -88,4 +86,24 @@ bool hdp_room_fits(const struct hamidp_occupancy *occ, size_t resource, uint32_t
 		n_more += cap > form.base;
 	}
 	return n_base >= form.n && n_more >= form.rem;
+}
+
+bool hdp_room_fits(const struct hamidp_occupancy *occ, size_t resource, uint32_t units)
+{
+	struct hdp_room_rules rules = hdp_room_rules(occ->layout, resource);
+	size_t n_devices = occ->layout->inv->n_devices;
+	struct hdp_form form;
+
+	if (rules.per_card == 0)
+		return false;
+	form = hdp_form_of_units(units, rules.per_card);
+	if (!rules.any_even)
+		return has_form(occ, resource, form);
+	for (; form.n <= n_devices && form.n <= units; form.n++) {
+		form.base = units / form.n;
+		form.rem = units % form.n;
+		if (has_form(occ, resource, form))
+			return true;
+	}
+	return false;
 }

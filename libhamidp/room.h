@@ -5,13 +5,17 @@
 
 #include "occupancy.h"
 
+struct hdp_room_rules {	   /* which forms a request may have */
+	uint32_t per_card; /* the most slots from one device; 0 if the resource has none */
+	bool any_even;	   /* evenly on any number of devices, not only on the fewest */
+};
+
 struct hdp_run { /* neighbouring slots, [first, end) */
 	size_t first;
 	size_t end;
 };
 
-/* The most slots that one request gets from one device; 0 if the resource has none. */
-uint32_t hdp_room_per_card(const struct hamidp_layout *layout, size_t resource);
+struct hdp_room_rules hdp_room_rules(const struct hamidp_layout *layout, size_t resource);
 
 bool hdp_room_is_healthy(const struct hamidp_layout *layout, size_t pos);
 /* Free slots of a device, whatever its health. */

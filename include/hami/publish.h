@@ -99,8 +99,9 @@ struct hamidp_publication *hamidp_publication_free(struct hamidp_publication *pu
  *
  * HAMIDP_PUBLISH_PLACEABLE: as many free slots as can be. With m the most slots that one request
  * gets from one device, these are m of every device that has them, and if there is such a device,
- * m - 1 of one more; else all of the one device with the most. Ties go to the first device in PCI
- * order. Where the driver needs neighbours a device has as many as its longest run.
+ * m - 1 of one more; else all of the one device with the most. Under HAMIDP_PLACEMENT_SPREAD, where
+ * every even spread is a normal form, they are the largest such spread. Ties go to the first
+ * device in PCI order. Where the driver needs neighbours a device has as many as its longest run.
  *
  * With a limit, the largest request that can be had within it stays possible, and with
  * HAMIDP_PUBLISH_PLACEABLE every smaller one too; what is left of it goes to the tightest devices
