@@ -83,9 +83,7 @@ static void write_checkpoint(size_t padding, const char *text)
 	FILE *out = fopen(path, "we");
 
 	ck_assert_ptr_nonnull(out);
-	for (size_t i = 0; i < padding; i++)
-		ck_assert_int_ne(fputc(' ', out), EOF);
-	ck_assert_int_ge(fputs(text, out), 0);
+	ck_assert_int_ge(fprintf(out, "%*s%s", (int)padding, "", text), 0);
 	ck_assert_int_eq(fclose(out), 0);
 }
 
