@@ -201,16 +201,11 @@ static void log_published(const struct resource *resource)
 		 hamidp_publication_count(publication, HAMIDP_CAUSE_NONE), text);
 }
 
-/* Make @list what is served. */
-static int serve(struct resource *resource, const struct device_list *list,
-		 struct complaint *complaint)
+static int publish(struct resource *resource, const struct device_list *list,
+		   struct complaint *complaint)
 {
 	int r;
 
-	if (!resource->endpoint)
-		return list->list.n_devices ? start_endpoint(resource, &list->list, complaint) : 0;
-	if (device_list_equal(list, &resource->list))
-		return 0;
 	r = endpoint_publish(resource->endpoint, &list->list);
 	if (r < 0)
 		return complain(complaint, r, "%s: the list cannot be published: %s",
@@ -223,6 +218,7 @@ int resource_update(struct resource *resource, enum node_change change, struct c
 {
 	struct hamidp_layout *layout = hamidp_node_layout(resource->node);
 	struct device_list list;
+	bool is_news;
 	size_t number;
 	int r;
 
@@ -238,14 +234,20 @@ int resource_update(struct resource *resource, enum node_change change, struct c
 			      complaint);
 	if (r < 0)
 		return r;
-	r = serve(resource, &list, complaint);
-	if (r == 0) {
-		device_list_done(&resource->list);
-		resource->list = list;
-	} else {
+	is_news = resource->endpoint && !device_list_equal(&list, &resource->list);
+	if (is_news)
+		r = publish(resource, &list, complaint);
+	else if (!resource->endpoint && list.list.n_devices)
+		r = start_endpoint(resource, &list.list, complaint);
+	if (r < 0) {
 		device_list_done(&list);
+		return r;
 	}
-	return r;
+	device_list_done(&resource->list);
+	resource->list = list;
+	if (is_news)
+		resource->fn(endpoint_get_state(resource->endpoint), resource->userdata);
+	return 0;
 }
 
 const char *resource_name(const struct resource *resource)

@@ -16,7 +16,8 @@ struct hamidp_node;
 struct options;
 struct resource;
 
-/* The kubelet took it, lost it, or it has failed for good. Do not free it from here. */
+/* The kubelet took it, lost it, it has failed for good, or its list is another. Do not free it from
+ * here. */
 typedef void (*resource_state_fn)(enum endpoint_state state, void *userdata);
 
 /*

@@ -11,6 +11,7 @@
  *   layout      a policy applied to an inventory     immutable, no I/O
  *   occupancy   who holds which slots                a value, no I/O
  *   decision    which slots a request gets           a value, no I/O
+ *   publication which slots a scheduler is shown     a value, no I/O
  *   node        driver + store of this machine       I/O, one pollable fd
  *   grant       a decision that was committed        immutable picture
  *   edits       what a container must get            a value, no I/O
