@@ -26,6 +26,7 @@
  */
 #include <hami/edits.h>
 #include <hami/error.h>
+#include <hami/explain.h>
 #include <hami/grant.h>
 #include <hami/inventory.h>
 #include <hami/layout.h>
