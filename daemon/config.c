@@ -2,11 +2,14 @@
 /* The typed walk over the file's tree: every key known, every value in range. Pure but for memory.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "complaint.h"
 #include "config.h"
@@ -457,14 +460,24 @@ int config_parse(const char *text, size_t len, const char *file, const char *nod
 int config_read(const char *path, const char *node_name, struct config **ret,
 		struct complaint *complaint)
 {
+	struct stat st = { 0 };
 	char *text;
 	size_t len;
 	FILE *file;
-	int r;
+	int fd, r;
 
-	file = fopen(path, "re");
-	if (!file)
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
+	if (fd < 0)
 		return complain(complaint, -errno, "%s: %m", path);
+	if (fstat(fd, &st) < 0 || S_ISFIFO(st.st_mode)) {
+		(void)close(fd);
+		return complain(complaint, -EINVAL, "%s: not a file that can be read", path);
+	}
+	file = fdopen(fd, "r");
+	if (!file) {
+		(void)close(fd);
+		return complain(complaint, -ENOMEM, "%s: out of memory", path);
+	}
 	text = malloc(YAML_TREE_BYTES_MAX + 1);
 	if (!text) {
 		(void)fclose(file);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The daemon's log sink: formats one line and writes it with one write(2), so that lines of
- * different threads do not mix. Knows nothing about who logs.
+ * The daemon's log sink: formats one line and writes it under a lock, so that lines of different
+ * threads do not mix; never waits for a reader for long. Knows nothing about who logs.
  */
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -16,6 +19,7 @@
 
 #define LINE_MAX_LEN 65536
 #define LINE_STACK_LEN 1024
+#define STUCK_MS 200 /* this long a reader is waited for, once */
 
 static atomic_int max_verbosity = 2;
 static atomic_int line_format = LOG_FORMAT_TEXT;
@@ -125,6 +129,54 @@ static void put_json(FILE *f, const char *s)
 	}
 }
 
+/* What writes has it; under it are the two below. */
+static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long n_lost; /* lines since somebody last read */
+static bool is_cut;	     /* the last line has no end */
+
+/* In pieces that a pipe takes whole once it takes anything, so that no write blocks. */
+static bool write_all(const char *text, size_t len, int wait_ms)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	while (len) {
+		size_t size = len < PIPE_BUF ? len : PIPE_BUF;
+		ssize_t n = -1;
+
+		errno = EAGAIN;
+		if (poll(&fd, 1, wait_ms) > 0)
+			n = write(STDERR_FILENO, text, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno != EAGAIN; /* anything else is no reader's doing */
+		text += n;
+		len -= (size_t)n;
+		is_cut = len > 0;
+	}
+	return true;
+}
+
+/*
+ * A log that nobody reads must not stop the daemon: while its reader is stuck lines are dropped,
+ * and afterwards their number is told.
+ */
+static void write_or_drop(const char *line, size_t len)
+{
+	char lost[96] = "";
+
+	(void)pthread_mutex_lock(&write_lock);
+	if (n_lost)
+		(void)snprintf(lost, sizeof(lost), "%s%lu log lines lost, nobody read them\n",
+			       is_cut ? "\n" : "", n_lost);
+	if (!write_all(lost, strlen(lost), 0)) {
+		n_lost++;
+	} else {
+		n_lost = write_all(line, len, n_lost ? 0 : STUCK_MS) ? 0 : 1;
+	}
+	(void)pthread_mutex_unlock(&write_lock);
+}
+
 static void write_line(int priority, const char *message)
 {
 	dp_cleanup_free char *line = NULL;
@@ -148,8 +200,7 @@ static void write_line(int priority, const char *message)
 		(void)fputc('\n', f);
 	}
 	if (fclose(f) == 0 && line)
-		while (write(STDERR_FILENO, line, len) < 0 && errno == EINTR)
-			;
+		write_or_drop(line, len);
 }
 
 void log_msg(int priority, const char *fmt, ...)

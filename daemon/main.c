@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hami-dp: from arguments to an exit status. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -45,6 +46,20 @@ static enum daemon_exit act(const struct options *opts)
 	}
 	return DAEMON_FAILED;
 }
+
+/*
+ * Where one of 0 to 2 is closed, a socket or a lock would get its number, and log lines would go
+ * there. Libraries open files before main(), so this comes before them.
+ */
+static void open_standard_fds(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd)
+			_exit(DAEMON_FAILED);
+}
+
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const preinit)(void) = open_standard_fds;
 
 int main(int argc, char **argv)
 {

@@ -24,7 +24,9 @@
 #define ARMED_CALLS 24U
 #define TEXT_MAX ((size_t)1024)
 #define PATH_MAX_LEN ((size_t)255)
-#define TRIM_HIGH_WATER 64U /* calls at once, after which memory goes back to the system */
+/* Calls at once, or bytes in one, after which memory goes back to the system. */
+#define TRIM_CALLS 64U
+#define TRIM_BYTES ((size_t)1024 * 1024)
 
 struct srv_call {
 	struct rpc_call base;
@@ -39,6 +41,7 @@ struct srv_call {
 	unsigned n_pending; /* tags that gRPC has, or whose function is running */
 	int method;
 	bool live;
+	bool busy; /* live, and no stream, which may last for ever */
 	bool closed;
 	bool unanswered; /* the handler has it */
 	bool answered;	 /* a status was handed to gRPC, or no longer makes sense */
@@ -61,12 +64,13 @@ static void call_release(struct srv_call *c)
 	grpc_metadata_array_destroy(&c->metadata);
 }
 
-/* malloc keeps what a burst took; after it, give it back. */
+/* malloc keeps what a burst took, or a large request; after it, give it back. */
 static void trim_after_burst(struct rpc_server *server)
 {
-	if (server->high_water >= TRIM_HIGH_WATER)
-		(void)malloc_trim(0);
-	server->high_water = 0;
+	if (server->n_busy || !server->trim)
+		return;
+	server->trim = false;
+	(void)malloc_trim(0);
 }
 
 static void call_maybe_free(struct srv_call *c)
@@ -79,10 +83,11 @@ static void call_maybe_free(struct srv_call *c)
 	LIST_REMOVE(c, list);
 	if (c->live)
 		server->n_live--;
+	if (c->busy)
+		server->n_busy--;
 	free(c->end_text);
 	free(c);
-	if (server->n_live == 0 && server->high_water)
-		trim_after_burst(server);
+	trim_after_burst(server);
 }
 
 static void call_unpend(struct srv_call *c)
@@ -369,6 +374,8 @@ static void on_message(void *self, bool ok)
 {
 	struct srv_call *c = self;
 
+	if (!ok || (c->message && grpc_byte_buffer_length(c->message) >= TRIM_BYTES))
+		c->server->trim = true;
 	if (!c->is_stream && !c->closed) {
 		if (c->server->stopping)
 			call_send_status(c, RPC_UNAVAILABLE, NULL, 0, "shutting down");
@@ -410,9 +417,12 @@ static void call_began(struct srv_call *c)
 	grpc_op op;
 
 	c->live = true;
+	c->busy = !is_stream;
 	server->n_calls_total++;
-	if (++server->n_live > server->high_water)
-		server->high_water = server->n_live;
+	server->n_live++;
+	server->n_busy += c->busy;
+	if (server->n_busy >= TRIM_CALLS)
+		server->trim = true;
 	memset(&op, 0, sizeof(op));
 	op.op = GRPC_OP_RECV_CLOSE_ON_SERVER;
 	op.data.recv_close_on_server.cancelled = &c->cancelled;

@@ -57,7 +57,8 @@ struct rpc_server {
 	LIST_HEAD(, rpc_conn) conns;
 	unsigned n_conns;
 	bool conns_full_logged;
-	unsigned n_armed, n_live, n_unanswered, n_streams, high_water;
+	unsigned n_armed, n_live, n_busy, n_unanswered, n_streams;
+	bool trim; /* once nothing is busy */
 	uint64_t last_stream_id;
 	bool has_list;
 	grpc_slice list_slice;

@@ -26,18 +26,34 @@ static grpc_arg int_arg(const char *key, int value)
 }
 
 /*
+ * Without it a message is taken in whole before its size is checked, up to 4 GiB. Where it runs
+ * out gRPC ends streams, whoever's they are; the kubelet gets its own back.
+ */
+static grpc_resource_quota *create_quota(void)
+{
+	grpc_resource_quota *quota = grpc_resource_quota_create("hami-dp");
+
+	grpc_resource_quota_resize(quota, RPC_QUOTA_BYTES);
+	return quota;
+}
+
+/*
  * Every limit is set: the defaults are "unlimited", and an unlimited burst keeps its memory.
  * Compression is off because gRPC inflates before it checks the size. GRPC_ARG_MINIMAL_STACK
  * would drop the size checks.
  */
 static grpc_server *create_grpc_server(void)
 {
+	grpc_resource_quota *quota = create_quota();
 	grpc_arg args[] = {
 		int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, RPC_STREAMS_MAX),
 		int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)RPC_MESSAGE_MAX),
 		int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, (int)RPC_MESSAGE_MAX),
 		int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
 			1 << GRPC_COMPRESS_NONE),
+		{ .type = GRPC_ARG_POINTER,
+		  .key = (char *)GRPC_ARG_RESOURCE_QUOTA,
+		  .value.pointer = { quota, grpc_resource_quota_arg_vtable() } },
 	};
 	grpc_channel_args list = { .num_args = ARRAY_SIZE(args), .args = args };
 	grpc_server *grpc;
@@ -48,6 +64,7 @@ static grpc_server *create_grpc_server(void)
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
 	grpc = grpc_server_create(&list, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	grpc_resource_quota_unref(quota);
 	return grpc;
 }
 

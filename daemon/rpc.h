@@ -38,6 +38,7 @@ enum rpc_status {
 };
 
 #define RPC_MESSAGE_MAX ((size_t)4 * 1024 * 1024) /* each way; the kubelet refuses larger ones */
+#define RPC_QUOTA_BYTES ((size_t)16 * 1024 * 1024) /* for what all connections have sent */
 #define RPC_CONNECTIONS_MAX 64U			  /* per server */
 #define RPC_STREAMS_MAX 128			  /* concurrent calls per connection */
 #define RPC_NO_DEADLINE UINT64_MAX

@@ -61,6 +61,11 @@ static enum fault mark(const struct hamidp_layout *layout, size_t resource, cons
 	return info->health == HAMIDP_HEALTH_HEALTHY ? N_FAULTS : FAULT_HEALTH;
 }
 
+static const char *name_of(const char *id)
+{
+	return id ? id : "NULL";
+}
+
 static int check_count(const struct hamidp_layout *layout, size_t resource, const char *const *ids,
 		       size_t n_ids, struct hamidp_reason *reason)
 {
@@ -73,9 +78,10 @@ static int check_count(const struct hamidp_layout *layout, size_t resource, cons
 				"no slot is named, at least 1 is needed");
 	if (n_ids > layout->resources[resource].n_slots)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
-				"%s: %zu slots are named, it has %zu",
+				"%s: %zu slots are named, it has %zu; slot " ID " is one too many",
 				layout->resources[resource].name, n_ids,
-				layout->resources[resource].n_slots);
+				layout->resources[resource].n_slots,
+				name_of(ids[layout->resources[resource].n_slots]));
 	for (size_t i = 0; i < n_ids; i++)
 		if (!ids[i])
 			return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,

@@ -26,25 +26,34 @@ func TestBadIDsAreRefusedByNameAndChangeNothing(t *testing.T) {
 		what string
 		ids  []string
 		name string
+		code codes.Code
 	}{
-		{"unknown", []string{"nonsense"}, "nonsense"},
-		{"unknown slot", []string{slot(0, 8)}, slot(0, 8)},
-		{"foreign", []string{slot(0, 0), foreign}, foreign},
-		{"duplicate", []string{slot(1, 2), slot(1, 3), slot(1, 2)}, slot(1, 2)},
-		{"too many", tooMany, ""},
-		{"empty id", []string{""}, ""},
+		{"unknown", []string{"nonsense"}, "'nonsense'", codes.NotFound},
+		{"unknown slot", []string{slot(0, 8)}, slot(0, 8), codes.NotFound},
+		{"foreign", []string{slot(0, 0), foreign}, foreign, codes.NotFound},
+		{"duplicate", []string{slot(1, 2), slot(1, 3), slot(1, 2)}, slot(1, 2),
+			codes.InvalidArgument},
+		{"too many", tooMany, "33 slots are named, it has 32; slot '" + slot(0, 8) + "'",
+			codes.InvalidArgument},
+		{"empty id", []string{""}, "slot ''", codes.NotFound},
 	}
 	for _, c := range cases {
 		_, err := n.allocate(c.ids...)
-		switch status.Code(err) {
-		case codes.InvalidArgument, codes.NotFound, codes.FailedPrecondition:
-		default:
-			t.Errorf("%s: %v", c.what, err)
-		}
+		equal(t, c.what, status.Code(err), c.code)
 		contains(t, fmt.Sprint(err), c.name)
 	}
 	equal(t, "preferred afterwards", n.preferred(all, nil, 3), before)
 	n.running(pod("all", want("main", 8)))
+}
+
+func TestIDsOfAnotherResourceAreRefusedByName(t *testing.T) {
+	n := newNode(t, kubelet.Config{})
+	n.serveTwoResources()
+	_, err := n.allocate(slot(0, 0), slot(2, 0))
+	equal(t, "code", status.Code(err), codes.NotFound)
+	contains(t, fmt.Sprint(err), "'"+slot(2, 0)+"' does not belong to "+vgpu)
+	_, err = n.allocate(slot(0, 0))
+	must(t, err)
 }
 
 func TestUnhealthyCardIsRefusedByName(t *testing.T) {

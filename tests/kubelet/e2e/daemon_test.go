@@ -33,8 +33,14 @@ type daemon struct {
 // startDaemon starts the program with a clean environment plus env.
 func startDaemon(t *testing.T, env []string, args ...string) *daemon {
 	t.Helper()
+	return startCommand(t, env, append([]string{os.Getenv("HAMI_DP")}, args...)...)
+}
+
+// startCommand starts something that becomes the program.
+func startCommand(t *testing.T, env []string, args ...string) *daemon {
+	t.Helper()
 	d := &daemon{t: t, done: make(chan struct{}), changed: make(chan struct{})}
-	d.cmd = exec.Command(os.Getenv("HAMI_DP"), args...)
+	d.cmd = exec.Command(args[0], args[1:]...)
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "HAMI_") {
 			d.cmd.Env = append(d.cmd.Env, v)
@@ -59,7 +65,7 @@ func startDaemon(t *testing.T, env []string, args ...string) *daemon {
 		d.cmd.Process.Kill()
 		<-d.done
 		if t.Failed() {
-			t.Logf("hami-dp %s:\n%s", strings.Join(args, " "), d.text())
+			t.Logf("%s:\n%s", strings.Join(args, " "), d.text())
 		}
 	})
 	return d

@@ -164,12 +164,3 @@ func TestDryRunShowsTheSlotsAndEnds(t *testing.T) {
 	}
 	equal(t, "Register calls", n.Resource(vgpu).Registers, 0)
 }
-
-func TestFootprint(t *testing.T) {
-	n := newNode(t, kubelet.Config{})
-	d := n.serve()
-	t.Log(d.usage())
-	if rss := d.status("VmRSS"); !d.sanitized() && rss > 14*1000*1000/1024 {
-		t.Errorf("RSS %d KiB is above 14 MB", rss)
-	}
-}

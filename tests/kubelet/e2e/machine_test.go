@@ -26,6 +26,7 @@ type device struct {
 	Model       string `json:"model"`
 	PCI         string `json:"pci"`
 	MemoryMiB   int    `json:"memory_mib"`
+	NUMANode    *int   `json:"numa_node,omitempty"`
 	Health      string `json:"health"`
 	DeviceNodes []path `json:"device_nodes"`
 }

@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"context"
 	"io/ioutil"
 	"os"
 	"path/filepath"
@@ -84,10 +85,17 @@ func (n *node) args(more ...string) []string {
 // start starts the daemon without waiting for anything.
 func (n *node) start(more ...string) *daemon {
 	n.t.Helper()
+	return n.startWith(nil, nil, more...)
+}
+
+// startWith starts it with an environment and behind another program, such as a shell's exec.
+func (n *node) startWith(env, before []string, more ...string) *daemon {
+	n.t.Helper()
 	for _, dir := range []string{"state", "run"} {
 		must(n.t, os.MkdirAll(filepath.Join(n.dir, dir), 0o755))
 	}
-	n.d = startDaemon(n.t, nil, n.args(more...)...)
+	before = append(append([]string{}, before...), os.Getenv("HAMI_DP"))
+	n.d = startCommand(n.t, env, append(before, n.args(more...)...)...)
 	return n.d
 }
 
@@ -149,10 +157,16 @@ func (n *node) plugin() deviceplugin.DevicePluginClient {
 	return deviceplugin.NewDevicePluginClient(conn)
 }
 
+// allocateBy asks for one container.
+func allocateBy(ctx context.Context, client deviceplugin.DevicePluginClient, ids ...string) (
+	*deviceplugin.AllocateResponse, error) {
+	return client.Allocate(ctx, &deviceplugin.AllocateRequest{
+		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: ids}}})
+}
+
 func (n *node) allocate(ids ...string) (*deviceplugin.ContainerAllocateResponse, error) {
 	n.t.Helper()
-	resp, err := n.plugin().Allocate(within(n.t, patience), &deviceplugin.AllocateRequest{
-		ContainerRequests: []*deviceplugin.ContainerAllocateRequest{{DevicesIds: ids}}})
+	resp, err := allocateBy(within(n.t, patience), n.plugin(), ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -103,22 +103,45 @@ func TestMainTakesMoreThanItsInitContainerOnTheSameCard(t *testing.T) {
 	contains(t, strings.Join(ids, ","), st.Container("init").IDs[vgpu][0])
 }
 
+// config writes a configuration file and returns the flag for it.
+func (n *node) config(text string) string {
+	n.t.Helper()
+	file := filepath.Join(n.dir, "hami-dp.yaml")
+	must(n.t, ioutil.WriteFile(file, []byte("version: 1\n"+text), 0o644))
+	return "--config=" + file
+}
+
+// serveTwoResources serves cards 0 and 1, and as another resource cards 2 and 3.
+func (n *node) serveTwoResources() {
+	n.t.Helper()
+	n.start(n.config("resources:\n" +
+		"  - name: hami.com/vgpu\n    devices:\n      - index: 0\n      - index: 1\n" +
+		"  - name: hami.com/vgpu-b\n    devices:\n      - index: 2\n      - index: 3\n"))
+	n.counts(16, 16)
+	must(n.t, n.WaitCondition(within(n.t, patience), "allocatable", "hami.com/vgpu-b:16"))
+}
+
+// Nothing of one grant may take the place of the other's: each is there as if it were alone.
 func TestTwoResourcesInOneContainer(t *testing.T) {
 	n := newNode(t, kubelet.Config{})
-	conf := filepath.Join(n.dir, "hami-dp.yaml")
-	must(t, ioutil.WriteFile(conf, []byte("version: 1\nresources:\n"+
-		"  - name: hami.com/vgpu\n    devices:\n      - index: 0\n      - index: 1\n"+
-		"  - name: hami.com/vgpu-b\n    devices:\n      - index: 2\n      - index: 3\n"), 0o644))
-	n.start("--config=" + conf)
-	n.counts(16, 16)
-	must(t, n.WaitCondition(within(t, patience), "allocatable", "hami.com/vgpu-b:16"))
+	n.serveTwoResources()
 	c := n.running(pod("a", kubelet.ContainerSpec{Name: "main",
 		Limits: map[string]int{vgpu: 2, "hami.com/vgpu-b": 3}})).Container("main")
 	equal(t, "conflicts", len(c.View.Conflicts), 0)
-	for prefix, resource := range map[string]string{"HAMI_VGPU": vgpu,
-		"HAMI_VGPU_B": "hami.com/vgpu-b"} {
-		equal(t, prefix, c.View.Env[prefix+"_UUID"], strings.Join(c.IDs[resource], ","))
-		equal(t, prefix+"_GRANT", grantID.MatchString(c.View.Env[prefix+"_GRANT"]), true)
+	equal(t, "overridden", len(c.View.Overridden), 0)
+	env := hamiEnv(c.View)
+	for _, g := range []struct{ prefix, resource, memory, cores string }{
+		{"HAMI_VGPU", vgpu, "10240", "25"}, {"HAMI_VGPU_B", "hami.com/vgpu-b", "15360", "37.5"}} {
+		ids := c.IDs[g.resource]
+		equal(t, g.prefix+"_UUID", env[g.prefix+"_UUID"], strings.Join(ids, ","))
+		equal(t, g.prefix+"_DEVICES", env[g.prefix+"_DEVICES"], strings.Split(ids[0], "::")[0])
+		equal(t, g.prefix+"_MEMORY_MB", env[g.prefix+"_MEMORY_MB"], g.memory)
+		equal(t, g.prefix+"_CORES", env[g.prefix+"_CORES"], g.cores)
+		equal(t, g.prefix+"_GRANT", grantID.MatchString(env[g.prefix+"_GRANT"]), true)
+	}
+	equal(t, "variables", len(env), 10)
+	if env["HAMI_VGPU_GRANT"] == env["HAMI_VGPU_B_GRANT"] {
+		t.Error("one grant for both")
 	}
 	equal(t, "device nodes", len(c.View.Devices), 2)
 }
