@@ -250,6 +250,22 @@ static void check_all_limit(struct oracle *o, struct hamidp_publication *publica
 	ck_assert(largest == 0 || has_normal_form(o, caps, largest));
 }
 
+/* A hold ends at once exactly if its size has a normal form. */
+static void check_holds(const struct oracle *o)
+{
+	struct hamidp_holddown *holddown = NULL;
+	uint32_t caps[CARDS];
+
+	caps_of(o, (1U << o->n_free) - 1, caps);
+	ck_assert_int_eq(hamidp_holddown_new(&holddown), 0);
+	for (uint32_t units = 2; units <= o->n_free + 1; units++) {
+		ck_assert_int_eq(hamidp_holddown_refused(holddown, 0, units, 1), 0);
+		ck_assert_int_eq(hamidp_holddown_review(holddown, o->f.layout, o->f.occ, 1),
+				 has_normal_form(o, caps, units));
+	}
+	hamidp_holddown_free(holddown);
+}
+
 static void check_machines(uint64_t seed, bool contiguous)
 {
 	struct hamidp_publication *publication = NULL;
@@ -260,6 +276,7 @@ static void check_machines(uint64_t seed, bool contiguous)
 		struct oracle o;
 
 		make(&o, contiguous);
+		check_holds(&o);
 		check_placeable(&o, publication);
 		for (uint32_t limit = 1; limit <= o.n_free + 1; limit++) {
 			check_placeable_limit(&o, publication, limit);
