@@ -14,15 +14,19 @@
 #include "log.h"
 #include "macro.h"
 
-#define GONE_MASK (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
-#define DIR_MASK (GONE_MASK | IN_CREATE | IN_MOVED_TO)
+/*
+ * One mask for every watch: sd-event 252 spins for ever on a queued event that none of a
+ * directory's watches asks for, which is what is left in the queue where a mask was narrowed.
+ */
+#define DIR_MASK                                                                               \
+	(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | \
+	 IN_ONLYDIR)
 #define POLL_US UINT64_C(1000000)
 #define SETTLE_MAX 8 /* rounds until the watched directories are the existing ones */
 
 /* A watched directory. */
 struct dir_watch {
 	sd_event_source *source;
-	uint32_t mask;
 	dev_t dev;
 	ino_t ino;
 };
@@ -49,8 +53,7 @@ static void dir_watch_drop(struct dir_watch *d)
 }
 
 /* Watch @path unless that is what is watched. Return: 1 changed, 0 as it was, or an error. */
-static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const char *path,
-			 uint32_t mask)
+static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const char *path)
 {
 	struct stat st;
 	int r;
@@ -60,15 +63,14 @@ static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const cha
 		dir_watch_drop(d);
 		return r;
 	}
-	if (d->source && d->mask == mask && d->dev == st.st_dev && d->ino == st.st_ino)
+	if (d->source && d->dev == st.st_dev && d->ino == st.st_ino)
 		return 0;
 	dir_watch_drop(d);
-	r = sd_event_add_inotify(w->event, &d->source, path, mask, on_event, w);
+	r = sd_event_add_inotify(w->event, &d->source, path, DIR_MASK, on_event, w);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 1; /* gone meanwhile: look again */
 	if (r < 0)
 		return r;
-	d->mask = mask;
 	d->dev = st.st_dev;
 	d->ino = st.st_ino;
 	return 1;
@@ -99,15 +101,12 @@ static int watch_dirs(struct kubelet_watch *w)
 	for (int i = 0; i < SETTLE_MAX; i++) {
 		int r, r2;
 
-		r = dir_watch_set(w, &w->own, w->dir, DIR_MASK);
+		r = dir_watch_set(w, &w->own, w->dir);
 		if (r < 0)
 			return r;
 		find_parent(w->dir, parent);
-		/*
-		 * While the directory exists, only for its end: the directory itself tells of that
-		 * too, but not while somebody has it open.
-		 */
-		r2 = dir_watch_set(w, &w->parent, parent, w->own.source ? GONE_MASK : DIR_MASK);
+		/* For the directory's end too: itself it does not tell while it is open. */
+		r2 = dir_watch_set(w, &w->parent, parent);
 		if (r2 < 0)
 			return r2;
 		if (!r && !r2)
