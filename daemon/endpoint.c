@@ -154,12 +154,18 @@ static void on_stream_closed(uint64_t stream_id, unsigned n_open, void *userdata
 	endpoint_post(e, REG_STREAM_CLOSED, stream_id);
 }
 
+static void on_unconnected(void *userdata)
+{
+	endpoint_post(userdata, REG_UNCONNECTED, 0);
+}
+
 static const struct rpc_server_ops server_ops = {
 	.methods = endpoint_methods,
 	.stream_method = ENDPOINT_LIST_AND_WATCH,
 	.unary = on_unary,
 	.stream_opened = on_stream_opened,
 	.stream_closed = on_stream_closed,
+	.unconnected = on_unconnected,
 };
 
 static void on_kubelet_socket(const struct kubelet_identity *now, void *userdata)

@@ -112,6 +112,7 @@ static void on_answer_bad(struct reg_state *s, bool reached, uint64_t now_us)
 	if (!s->attempting && !s->config->announce)
 		return;
 	s->attempting = false;
+	s->attempt_unheard = !reached;
 	if (!reached)
 		s->attempt_kubelet = 0;
 	if (!s->stream_id)
@@ -119,14 +120,22 @@ static void on_answer_bad(struct reg_state *s, bool reached, uint64_t now_us)
 }
 
 /*
- * The first stream after an attempt is the kubelet's. Further ones are somebody's who looks on.
- * Before the first attempt at this kubelet it is an older kubelet's.
+ * The first stream after an attempt is the kubelet's. Further ones are somebody's who looks on,
+ * unless an earlier attempt at it went unanswered: then nobody can tell which of the two the
+ * kubelet counts, so both end and it starts over. Before the first attempt at this kubelet it is an
+ * older kubelet's.
  */
 static unsigned on_stream_opened(struct reg_state *s, uint64_t id, uint64_t now_us)
 {
 	s->n_streams++;
 	if (s->kubelet && s->attempt_kubelet != s->kubelet)
 		return end_streams(s);
+	if (s->stream_id && now_us < s->owed_until_us) {
+		s->owed_until_us = 0;
+		if (!s->attempting)
+			retry_later(s, now_us);
+		return end_streams(s);
+	}
 	if (s->stream_id)
 		return 0;
 	s->stream_id = id;
@@ -147,6 +156,13 @@ static void on_stream_closed(struct reg_state *s, uint64_t id, uint64_t now_us)
 	if (now_us - s->stream_since_us >= s->config->stable_us)
 		s->backoff_us = s->config->backoff_min_us;
 	if (!s->attempting)
+		retry_later(s, now_us);
+}
+
+/* It agreed and hung up: its stream will not come. One that agrees before it dials had none yet. */
+static void on_unconnected(struct reg_state *s, uint64_t now_us)
+{
+	if (s->answered)
 		retry_later(s, now_us);
 }
 
@@ -181,6 +197,9 @@ static unsigned decide_register(struct reg_state *s, uint64_t now_us)
 	if (now_us < s->next_us)
 		return 0;
 	s->next_us = REG_NEVER;
+	if (s->n_attempts && !s->attempt_had_stream && !s->attempt_unheard)
+		s->owed_until_us = now_us + s->config->stream_wait_us;
+	s->attempt_unheard = false;
 	s->attempting = true;
 	s->attempt_kubelet = s->kubelet;
 	s->attempt_had_stream = false;
@@ -243,6 +262,9 @@ static unsigned note(struct reg_state *s, enum reg_event event, uint64_t arg, ui
 		return on_stream_opened(s, arg, now_us);
 	case REG_STREAM_CLOSED:
 		on_stream_closed(s, arg, now_us);
+		return 0;
+	case REG_UNCONNECTED:
+		on_unconnected(s, now_us);
 		return 0;
 	case REG_TICK:
 	default:

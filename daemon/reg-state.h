@@ -29,6 +29,7 @@ enum reg_event {
 	REG_ANSWER_UNREACHED, /* the kubelet got nothing of it */
 	REG_STREAM_OPENED,    /* arg: stream id */
 	REG_STREAM_CLOSED,    /* arg: stream id; not for streams that REG_DO_END_STREAMS ended */
+	REG_UNCONNECTED,      /* the last connection to our server has ended */
 	REG_TICK,	      /* reg_state_deadline() has passed */
 };
 
@@ -69,7 +70,9 @@ struct reg_state {
 	bool attempting;
 	uint64_t attempt_kubelet; /* whom the last attempt reached, 0: nobody */
 	bool attempt_had_stream;
-	bool answered; /* the kubelet agreed, and its stream is still to come */
+	bool attempt_unheard;	/* it did not get as far as the kubelet */
+	uint64_t owed_until_us; /* an earlier attempt's stream may still come, as a second one */
+	bool answered;		/* the kubelet agreed, and its stream is still to come */
 	uint64_t stream_by_us;
 	unsigned n_streams;
 	uint64_t stream_id; /* the kubelet's, 0: none */

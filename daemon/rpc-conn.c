@@ -31,8 +31,14 @@ static void conn_free(struct rpc_conn *conn)
 /* gRPC shuts the socket down when it is done with it, so this comes for either side's end. */
 static int on_hangup(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
-	if (revents & (EPOLLHUP | EPOLLERR))
-		conn_free(userdata);
+	struct rpc_conn *conn = userdata;
+	struct rpc_server *server = conn->server;
+
+	if (!(revents & (EPOLLHUP | EPOLLERR)))
+		return 0;
+	conn_free(conn);
+	if (!server->n_conns && server->ops->unconnected && !server->stopping)
+		server->ops->unconnected(server->userdata);
 	return 0;
 }
 

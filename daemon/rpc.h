@@ -37,10 +37,10 @@ enum rpc_status {
 	RPC_UNAVAILABLE = 14,
 };
 
-#define RPC_MESSAGE_MAX ((size_t)4 * 1024 * 1024) /* each way; the kubelet refuses larger ones */
+#define RPC_MESSAGE_MAX ((size_t)4 * 1024 * 1024)  /* each way; the kubelet refuses larger ones */
 #define RPC_QUOTA_BYTES ((size_t)16 * 1024 * 1024) /* for what all connections have sent */
-#define RPC_CONNECTIONS_MAX 64U			  /* per server */
-#define RPC_STREAMS_MAX 128			  /* concurrent calls per connection */
+#define RPC_CONNECTIONS_MAX 64U			   /* per server */
+#define RPC_STREAMS_MAX 128			   /* concurrent calls per connection */
 #define RPC_NO_DEADLINE UINT64_MAX
 #define RPC_STOP_MAX_US UINT64_C(3000000) /* rpc_stop() and rpc_server_free() end within this */
 
@@ -84,6 +84,8 @@ struct rpc_server_ops {
 	/* Optional. Streams that rpc_server_end_streams() ended are not reported as closed. */
 	void (*stream_opened)(uint64_t stream_id, unsigned n_open, void *userdata);
 	void (*stream_closed)(uint64_t stream_id, unsigned n_open, void *userdata);
+	/* Optional. The last connection has ended. */
+	void (*unconnected)(void *userdata);
 };
 
 /*

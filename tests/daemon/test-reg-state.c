@@ -122,6 +122,38 @@ START_TEST(success_without_a_stream_is_retried)
 }
 END_TEST
 
+/* Cut before its call reached us: nothing else tells that the stream will not come. */
+START_TEST(success_and_a_hang_up_are_retried_at_once)
+{
+	uint64_t from_us;
+
+	begin();
+	ck_assert_uint_eq(event(REG_UNCONNECTED, 0), 0); /* our probe's end */
+	ck_assert_uint_eq(event(REG_ANSWER_OK, 0), 0);
+	from_us = now_us;
+	ck_assert_uint_eq(event(REG_UNCONNECTED, 0), 0);
+	ck_assert_uint_eq(tick(), REG_DO_REGISTER);
+	ck_assert_uint_lt(now_us - from_us, SECOND);
+}
+END_TEST
+
+/* kubelet.sock was made anew right after Register, by the same kubelet: it dialled us twice. */
+START_TEST(two_streams_of_two_attempts_both_end)
+{
+	begin();
+	ck_assert_uint_eq(event(REG_KUBELET, 2), REG_DO_CANCEL | REG_DO_REGISTER);
+	ck_assert_uint_eq(event(REG_STREAM_OPENED, 1), 0); /* the first attempt's, late */
+	ck_assert_uint_eq(event(REG_ANSWER_OK, 0), 0);
+	ck_assert_uint_eq(event(REG_STREAM_OPENED, 2), REG_DO_END_STREAMS);
+	ck_assert(!reg_state_is_registered(&s));
+	ck_assert_uint_eq(tick(), REG_DO_REGISTER);
+	ck_assert_uint_eq(event(REG_STREAM_OPENED, 3), 0);
+	ck_assert_uint_eq(event(REG_ANSWER_OK, 0), 0);
+	ck_assert_uint_eq(event(REG_STREAM_OPENED, 4), 0); /* an onlooker's */
+	ck_assert(reg_state_is_registered(&s));
+}
+END_TEST
+
 START_TEST(new_kubelet_ends_the_old_ones_stream_first)
 {
 	begin();
@@ -359,6 +391,8 @@ int main(void)
 	tcase_add_loop_test(t, stream_reset_before_its_first_frame_is_followed_within_a_second, 0,
 			    2);
 	tcase_add_test(t, success_without_a_stream_is_retried);
+	tcase_add_test(t, success_and_a_hang_up_are_retried_at_once);
+	tcase_add_test(t, two_streams_of_two_attempts_both_end);
 	tcase_add_test(t, new_kubelet_ends_the_old_ones_stream_first);
 	tcase_add_test(t, new_kubelet_during_an_attempt_cancels_it);
 	tcase_add_test(t, late_stream_of_an_older_kubelet_is_ended);
