@@ -80,13 +80,13 @@ static void on_resource_state(enum endpoint_state state, void *userdata)
  * A resource that is offered goes on with its old list where the new one cannot be sent; one that
  * cannot even start is a reason to end, and a list that is too long is the configuration's fault.
  */
-static enum daemon_exit update_resources(struct daemon *d)
+static enum daemon_exit update_resources(struct daemon *d, enum node_change change)
 {
 	enum daemon_exit exit_status = DAEMON_OK;
 
 	for (size_t i = 0; i < d->n_resources; i++) {
 		struct complaint complaint = { "" };
-		int r = resource_update(d->resources[i], &complaint);
+		int r = resource_update(d->resources[i], change, &complaint);
 
 		if (r < 0 && complaint.text[0])
 			log_err("%s", complaint.text);
@@ -96,17 +96,18 @@ static enum daemon_exit update_resources(struct daemon *d)
 	return exit_status;
 }
 
-static void on_change(bool layout, void *userdata)
+static void on_change(enum node_change change, void *userdata)
 {
 	struct daemon *d = userdata;
 	enum daemon_exit exit_status;
 
-	if (layout)
+	if (change == NODE_CHANGE_LAYOUT)
 		node_log_layout(hamidp_node_layout(d->node));
-	exit_status = update_resources(d);
+	exit_status = update_resources(d, change);
 	if (exit_status != DAEMON_OK)
 		(void)sd_event_exit(d->event, exit_status);
-	tell_status(d);
+	if (change != NODE_CHANGE_GRANTS)
+		tell_status(d);
 }
 
 static int on_end_signal(sd_event_source *source, const struct signalfd_siginfo *info,
@@ -232,13 +233,15 @@ static enum daemon_exit check_node(struct daemon *d)
 static enum daemon_exit open_resources(struct daemon *d)
 {
 	for (size_t i = 0; i < d->n_resources; i++) {
-		if (resource_new(name_of(d->opts, i), d->opts, d->node, d->rpc, d->event,
-				 on_resource_state, d, &d->resources[i]) < 0) {
-			log_err("out of memory");
+		int r = resource_new(name_of(d->opts, i), d->opts, d->node, d->rpc, d->event,
+				     on_resource_state, d, &d->resources[i]);
+
+		if (r < 0) {
+			log_err("%s: cannot be set up: %s", name_of(d->opts, i), strerror(-r));
 			return DAEMON_FAILED;
 		}
 	}
-	return update_resources(d);
+	return update_resources(d, NODE_CHANGE_LAYOUT);
 }
 
 static enum daemon_exit start(struct daemon *d)

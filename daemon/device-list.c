@@ -9,31 +9,30 @@
 #include "complaint.h"
 #include "device-list.h"
 
-static void fill(struct device_list *list, size_t resource, bool topology)
+static void fill(struct device_list *list, const struct hamidp_publication *publication,
+		 bool topology)
 {
 	const struct hamidp_layout *layout = list->layout;
 	const struct hamidp_inventory *inv = hamidp_layout_inventory(layout);
-	size_t n = 0;
+	size_t resource = hamidp_publication_resource(publication), n = 0;
 
 	for (size_t pos = 0; pos < hamidp_inventory_n_devices(inv); pos++) {
-		const struct hamidp_device *card = hamidp_inventory_device(inv, pos);
-		bool healthy = hamidp_device_health(card) == HAMIDP_HEALTH_HEALTHY;
 		size_t slot = hamidp_layout_device_first_slot(layout, pos);
 		size_t end = slot + hamidp_layout_device_n_slots(layout, pos);
 
 		if (hamidp_layout_device_resource(layout, pos) != resource)
 			continue;
-		list->nodes[pos] = hamidp_device_numa_node(card);
-		for (; slot < end; slot++) {
+		list->nodes[pos] = hamidp_device_numa_node(hamidp_inventory_device(inv, pos));
+		for (; slot < end; slot++)
 			list->devices[n++] = (struct dp_device){
 				.id = hamidp_layout_slot_id(layout, slot),
-				.healthy = healthy,
+				.healthy = hamidp_publication_cause(publication, slot) ==
+					   HAMIDP_CAUSE_NONE,
 				.numa_nodes = topology ? &list->nodes[pos] : NULL,
 				.n_numa_nodes = topology ? 1 : 0,
 			};
-			list->n_healthy += healthy;
-		}
 	}
+	list->n_healthy = hamidp_publication_count(publication, HAMIDP_CAUSE_NONE);
 	list->list = (struct dp_list){ .devices = list->devices, .n_devices = n };
 }
 
@@ -53,9 +52,11 @@ static int check_size(const struct dp_list *list, const char *name, struct compl
 			name, list->n_devices, size, DP_MESSAGE_MAX);
 }
 
-int device_list_build(struct hamidp_layout *layout, size_t resource, bool topology,
+int device_list_build(const struct hamidp_publication *publication, bool topology,
 		      struct device_list *ret, struct complaint *complaint)
 {
+	struct hamidp_layout *layout = hamidp_publication_layout(publication);
+	size_t resource = hamidp_publication_resource(publication);
 	size_t n_cards = hamidp_inventory_n_devices(hamidp_layout_inventory(layout));
 	size_t n_slots = hamidp_layout_resource_n_slots(layout, resource);
 	struct device_list list = {
@@ -68,7 +69,7 @@ int device_list_build(struct hamidp_layout *layout, size_t resource, bool topolo
 	if (!list.devices || !list.nodes) {
 		r = complain(complaint, -ENOMEM, "out of memory");
 	} else {
-		fill(&list, resource,
+		fill(&list, publication,
 		     topology && hamidp_layout_resource_has_numa(layout, resource));
 		r = check_size(&list.list, hamidp_layout_resource_name(layout, resource),
 			       complaint);

@@ -10,6 +10,7 @@
 #include "dp-codec.h"
 
 struct complaint;
+struct hamidp_publication;
 struct hamidp_layout;
 
 struct device_list {
@@ -22,13 +23,14 @@ struct device_list {
 };
 
 /*
- * All slots of @resource, in slot order. NUMA nodes are told for all of them or for none: only if
- * @topology, and if every card of the resource has one. Keeps a reference to @layout.
+ * All slots that @publication is about, in slot order, Healthy where it gives no cause. NUMA nodes
+ * are told for all of them or for none: only if
+ * @topology, and if every card of the resource has one. Keeps a reference to the layout.
  *
  * Return: 0 with *@ret filled (device_list_done()), -EMSGSIZE (with the size, and what to change),
  * -EILSEQ (an id that is not UTF-8) or -ENOMEM.
  */
-int device_list_build(struct hamidp_layout *layout, size_t resource, bool topology,
+int device_list_build(const struct hamidp_publication *publication, bool topology,
 		      struct device_list *ret, struct complaint *complaint);
 void device_list_done(struct device_list *list);
 /* Would the kubelet get the same? */

@@ -129,6 +129,9 @@ static int choose(struct dp_service *service, struct dp_arena *arena, const stru
 	for (size_t i = 0; i < n; i++)
 		ids[i] = hamidp_layout_slot_id(q->layout, slots[i]);
 	*ret = (struct dp_ids){ .ids = ids, .n_ids = n };
+	if (q->asked->must_include.n_ids > 0 && dp_memory_add(&service->answered, ids, n) < 0)
+		log_debug("%s: an answer with must-include ids is not remembered",
+			  service->resource);
 	return 0;
 }
 
@@ -140,6 +143,7 @@ enum rpc_status dp_service_preferred(struct dp_service *service, struct dp_arena
 	struct question q = { .layout = hamidp_node_layout(service->node) };
 	struct dp_ids *containers;
 
+	service->was_asked = true;
 	if (dp_service_find_resource(service, q.layout, &q.resource, text) != RPC_OK)
 		q.resource = HAMIDP_NO_RESOURCE; /* then no id is ours */
 	containers = dp_arena_calloc(arena, request->n_containers + 1, sizeof(*containers));

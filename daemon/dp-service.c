@@ -30,6 +30,12 @@ int dp_service_new(struct hamidp_node *node, const char *resource_name, struct d
 	return 0;
 }
 
+void dp_service_set_publication(struct dp_service *service,
+				const struct hamidp_publication *publication)
+{
+	service->publication = publication;
+}
+
 static void drop_grants(struct dp_service *service)
 {
 	for (size_t i = 0; i < DP_CONTAINERS_MAX; i++)
@@ -43,6 +49,7 @@ struct dp_service *dp_service_free(struct dp_service *service)
 	drop_grants(service);
 	for (size_t i = 0; i < DP_CONTAINERS_MAX; i++)
 		hamidp_decision_free(service->decisions[i]);
+	dp_memory_done(&service->answered);
 	hamidp_request_free(service->request);
 	hamidp_reason_free(service->reason);
 	free(service->resource);
@@ -62,6 +69,7 @@ static enum rpc_status status_of(enum hamidp_reason_code code)
 	case HAMIDP_REASON_FOREIGN_SLOT:
 		return RPC_NOT_FOUND;
 	case HAMIDP_REASON_NOT_HEALTHY:
+	case HAMIDP_REASON_SPLIT_DENIED:
 		return RPC_FAILED_PRECONDITION;
 	case HAMIDP_REASON_NO_DRIVER:
 	case HAMIDP_REASON_NO_DEVICE:
@@ -69,7 +77,6 @@ static enum rpc_status status_of(enum hamidp_reason_code code)
 	case HAMIDP_REASON_STALE:
 		return RPC_UNAVAILABLE;
 	case HAMIDP_REASON_NO_MEMORY:
-	case HAMIDP_REASON_SPLIT_DENIED:
 		return RPC_RESOURCE_EXHAUSTED;
 	case HAMIDP_REASON_NONE:
 	case HAMIDP_REASON_BAD_INPUT:
@@ -160,7 +167,7 @@ static enum rpc_status decide(struct dp_service *service, size_t i, const struct
 				service->resource, hamidp_layout_slot_id(layout, slot));
 		taken[slot] = 1;
 	}
-	return RPC_OK;
+	return dp_service_check_spread(service, i, ids, text);
 }
 
 static enum rpc_status decide_all(struct dp_service *service, struct dp_arena *arena,
@@ -232,6 +239,7 @@ enum rpc_status dp_service_allocate(struct dp_service *service, struct dp_arena 
 	enum rpc_status status;
 
 	drop_grants(service);
+	service->refused_units = 0;
 	dp_service_log_allocate(service, request);
 	status = decide_all(service, arena, request, text);
 	if (status == RPC_OK)
@@ -240,10 +248,13 @@ enum rpc_status dp_service_allocate(struct dp_service *service, struct dp_arena 
 		take_back(service, request->n_containers);
 		status = dp_service_out_of_memory(text);
 	}
-	if (status == RPC_OK)
+	if (status == RPC_OK) {
 		dp_service_log_granted(service, ret);
-	else
+		dp_service_log_spreads(service, request->n_containers);
+	} else {
 		log_warning("Allocate refused: %s", text);
+	}
+	dp_service_log_counts(service);
 	return status;
 }
 

@@ -40,29 +40,35 @@ static int event_priority(const struct hamidp_node *node, const struct hamidp_ev
 	return LOG_DEBUG;
 }
 
-/* What a batch of events was about; those about grants change neither cards nor slots. */
-struct change {
-	bool any;
-	bool layout;
-};
-
-static void note(struct change *change, enum hamidp_event_type type)
+static enum node_change change_of(enum hamidp_event_type type)
 {
-	bool grants = type == HAMIDP_EVENT_GRANTED || type == HAMIDP_EVENT_SUPERSEDED ||
-		      type == HAMIDP_EVENT_RELEASED;
-
-	change->any = change->any || !grants;
-	change->layout = change->layout || type == HAMIDP_EVENT_LAYOUT || type == HAMIDP_EVENT_LOST;
+	switch (type) {
+	case HAMIDP_EVENT_GRANTED:
+	case HAMIDP_EVENT_SUPERSEDED:
+	case HAMIDP_EVENT_RELEASED:
+		return NODE_CHANGE_GRANTS;
+	case HAMIDP_EVENT_LAYOUT:
+	case HAMIDP_EVENT_LOST:
+		return NODE_CHANGE_LAYOUT;
+	case HAMIDP_EVENT_DRIVER:
+	case HAMIDP_EVENT_HEALTH:
+	case HAMIDP_EVENT_ERROR:
+	case _HAMIDP_EVENT_PAD:
+		break;
+	}
+	return NODE_CHANGE_HEALTH;
 }
 
-static struct change take_events(struct hamidp_node *node)
+static enum node_change take_events(struct hamidp_node *node)
 {
-	struct change change = { 0 };
+	enum node_change change = NODE_CHANGE_NONE;
 	struct hamidp_event *event;
 
 	while (hamidp_node_next_event(node, &event) == 0) {
+		enum node_change one = change_of(hamidp_event_type(event));
+
 		log_at(event_priority(node, event), "%s", hamidp_event_text(event));
-		note(&change, hamidp_event_type(event));
+		change = one > change ? one : change;
 		hamidp_event_free(event);
 	}
 	return change;
@@ -70,12 +76,12 @@ static struct change take_events(struct hamidp_node *node)
 
 static void dispatch(struct node_loop *loop)
 {
-	struct change change;
+	enum node_change change;
 
 	(void)hamidp_node_dispatch(loop->node); /* short of memory: called again, nothing is lost */
 	change = take_events(loop->node);
-	if (change.any)
-		loop->fn(change.layout, loop->userdata);
+	if (change != NODE_CHANGE_NONE)
+		loop->fn(change, loop->userdata);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t revents, void *userdata)

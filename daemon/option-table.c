@@ -14,8 +14,9 @@
 #include "units.h"
 
 static const char *const memory_fit_words[] = { "shrink", "strict", NULL };
-static const char *const placement_words[] = { "pack", NULL };
-static const char *const placement_later[] = { "spread", "topology", "fit", NULL };
+static const char *const placement_words[] = { "pack", "spread", "topology", "fit", NULL };
+static const char *const split_words[] = { "deny", "allow", NULL };
+static const char *const publish_words[] = { "all", "placeable", NULL };
 static const char *const registration_words[] = { "rpc", "watcher", NULL };
 static const char *const level_words[] = { "ERROR", "WARN", "INFO", "DEBUG", NULL };
 static const char *const format_words[] = { "text", "json", NULL };
@@ -71,9 +72,23 @@ static const struct option_spec table[OPTION_N] = {
 	[OPTION_PLACEMENT] = { .flag = "placement",
 			       .type = OPTION_TYPE_WORD,
 			       .words = placement_words,
-			       .later = placement_later,
 			       .fallback = "pack",
-			       .help = "which GPU is preferred" },
+			       .help = "pack: keep room together; spread: many GPUs; topology: best links; fit: tightest" },
+	[OPTION_SPLIT] = { .flag = "split",
+			   .type = OPTION_TYPE_WORD,
+			   .words = split_words,
+			   .fallback = "deny",
+			   .help = "a request that no GPU has in one piece: refuse it, or spread it" },
+	[OPTION_MAX_PER_DEVICE] = { .flag = "max-per-device",
+				    .type = OPTION_TYPE_NUMBER,
+				    .max = HAMIDP_SLOTS_MAX,
+				    .fallback = "0",
+				    .help = "most slots of one GPU for one request; 0: all that it has" },
+	[OPTION_PUBLISH] = { .flag = "publish",
+			     .type = OPTION_TYPE_WORD,
+			     .words = publish_words,
+			     .fallback = "all",
+			     .help = "free slots that the scheduler sees: all, or those that can be had in one piece" },
 	[OPTION_DEVICE_PLUGIN_DIR] = { .flag = "device-plugin-dir",
 				       .type = OPTION_TYPE_PATH,
 				       .fallback = "/var/lib/kubelet/device-plugins",
@@ -233,11 +248,8 @@ static int parse_driver(const char *text)
 /* Something that a later version takes deserves another sentence than a typing error. */
 static bool is_later(const struct option_spec *spec, const char *text)
 {
-	size_t i;
-
-	if (spec->type == OPTION_TYPE_DRIVER)
-		return !strcmp(text, "nvml") || !strncmp(text, "nvml:", 5);
-	return spec->later && units_parse_word(text, spec->later, &i) == 0;
+	return spec->type == OPTION_TYPE_DRIVER &&
+	       (!strcmp(text, "nvml") || !strncmp(text, "nvml:", 5));
 }
 
 static int parse_value(const struct option_spec *spec, const char *text, uint64_t *ret)

@@ -22,6 +22,9 @@ enum option_id {
 	OPTION_MEMORY_FIT,
 	OPTION_ENABLE_TOPOLOGY,
 	OPTION_PLACEMENT,
+	OPTION_SPLIT,
+	OPTION_MAX_PER_DEVICE,
+	OPTION_PUBLISH,
 	OPTION_DEVICE_PLUGIN_DIR,
 	OPTION_KUBELET_ROOT_DIR,
 	OPTION_REGISTRATION,
@@ -48,6 +51,14 @@ enum option_type {
 /* Positions of the words, in the order of the table. */
 enum option_registration { OPTION_REGISTRATION_RPC = 0, OPTION_REGISTRATION_WATCHER = 1 };
 enum option_log_format { OPTION_LOG_FORMAT_TEXT = 0, OPTION_LOG_FORMAT_JSON = 1 };
+enum option_placement {
+	OPTION_PLACEMENT_PACK = 0,
+	OPTION_PLACEMENT_SPREAD = 1,
+	OPTION_PLACEMENT_TOPOLOGY = 2,
+	OPTION_PLACEMENT_FIT = 3,
+};
+enum option_split { OPTION_SPLIT_DENY = 0, OPTION_SPLIT_ALLOW = 1 };
+enum option_publish { OPTION_PUBLISH_ALL = 0, OPTION_PUBLISH_PLACEABLE = 1 };
 enum option_memory_fit { OPTION_MEMORY_FIT_SHRINK = 0, OPTION_MEMORY_FIT_STRICT = 1 };
 
 struct option_spec {
@@ -55,7 +66,6 @@ struct option_spec {
 	enum option_type type;
 	const char *alias;	  /* a further variable, or NULL */
 	const char *const *words; /* OPTION_TYPE_WORD */
-	const char *const *later; /* words that are known and refused, or NULL */
 	uint64_t min;
 	uint64_t max;
 	const char *fallback; /* the default as text, or NULL: unset */

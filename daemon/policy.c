@@ -53,6 +53,38 @@ static int set_default(const struct builder *b)
 	return hamidp_policy_set_memory_fit(b->policy, fit);
 }
 
+static enum hamidp_placement to_placement(uint64_t word)
+{
+	switch ((enum option_placement)word) {
+	case OPTION_PLACEMENT_SPREAD:
+		return HAMIDP_PLACEMENT_SPREAD;
+	case OPTION_PLACEMENT_TOPOLOGY:
+		return HAMIDP_PLACEMENT_TOPOLOGY;
+	case OPTION_PLACEMENT_FIT:
+		return HAMIDP_PLACEMENT_FIT;
+	case OPTION_PLACEMENT_PACK:
+		break;
+	}
+	return HAMIDP_PLACEMENT_PACK;
+}
+
+static int set_placing(const struct builder *b)
+{
+	uint32_t max = (uint32_t)options_number(b->opts, OPTION_MAX_PER_DEVICE);
+	enum hamidp_split split = HAMIDP_SPLIT_DENY;
+	int r;
+
+	if (options_number(b->opts, OPTION_SPLIT) == OPTION_SPLIT_ALLOW)
+		split = HAMIDP_SPLIT_ALLOW;
+	r = hamidp_policy_set_placement(b->policy,
+					to_placement(options_number(b->opts, OPTION_PLACEMENT)));
+	if (r == 0)
+		r = hamidp_policy_set_split(b->policy, split);
+	if (r == 0)
+		r = hamidp_policy_set_max_per_device(b->policy, max);
+	return r < 0 ? complain(b->complaint, r, "%s", hamidp_strerror(r)) : 0;
+}
+
 static int add_resource(const struct builder *b, const struct config_resource *resource)
 {
 	struct hamidp_slicing slicing = to_slicing(&resource->slicing);
@@ -122,6 +154,8 @@ int policy_from_options(const struct options *opts, struct hamidp_policy **ret,
 		(void)complain(complaint, r, "%s", hamidp_strerror(r));
 	if (r == 0)
 		r = set_default(&b);
+	if (r == 0)
+		r = set_placing(&b);
 	if (r == 0)
 		r = add_resources(&b);
 	if (r == 0)

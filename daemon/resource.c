@@ -7,11 +7,13 @@
 
 #include <hami/hamidp.h>
 
+#include "clock.h"
 #include "complaint.h"
 #include "device-list.h"
 #include "dp-service.h"
 #include "log.h"
 #include "options.h"
+#include "publisher.h"
 #include "resource.h"
 
 #define ARENA_BUDGET ((size_t)16 * 1024 * 1024) /* tables of one answer */
@@ -25,11 +27,22 @@ struct resource {
 	resource_state_fn fn;
 	void *userdata;
 	struct dp_service *service;
+	struct publisher *publisher;
 	struct endpoint *endpoint; /* NULL: there was never a slot */
 	bool started;
 	struct device_list list; /* as published */
 	struct dp_arena arena;
 };
+
+/* The kubelet's list may have to change for another reason than a change of the node. */
+static void publish_again(void *userdata)
+{
+	struct resource *resource = userdata;
+	struct complaint complaint = { "" };
+
+	if (resource_update(resource, NODE_CHANGE_HEALTH, &complaint) < 0 && complaint.text[0])
+		log_err("%s", complaint.text);
+}
 
 static void on_allocate(struct endpoint_call *call, const struct dp_allocate_request *request,
 			void *userdata)
@@ -38,6 +51,7 @@ static void on_allocate(struct endpoint_call *call, const struct dp_allocate_req
 	struct dp_allocate_response response;
 	char text[DP_SERVICE_TEXT_MAX];
 	enum rpc_status status;
+	uint32_t refused;
 
 	status = dp_service_allocate(resource->service, &resource->arena, request, &response, text);
 	if (status == RPC_OK)
@@ -45,6 +59,11 @@ static void on_allocate(struct endpoint_call *call, const struct dp_allocate_req
 	else
 		endpoint_call_fail(call, status, "%s", text);
 	dp_arena_reset(&resource->arena);
+	refused = dp_service_take_refused(resource->service);
+	if (refused > 0) {
+		publisher_refused(resource->publisher, refused);
+		publish_again(resource);
+	}
 }
 
 static void on_preferred(struct endpoint_call *call, const struct dp_preferred_request *request,
@@ -97,6 +116,7 @@ int resource_new(const char *name, const struct options *opts, struct hamidp_nod
 		 struct resource **ret)
 {
 	struct resource *resource = calloc(1, sizeof(*resource));
+	int r = -ENOMEM;
 
 	if (!resource)
 		return -ENOMEM;
@@ -108,10 +128,14 @@ int resource_new(const char *name, const struct options *opts, struct hamidp_nod
 	resource->fn = fn;
 	resource->userdata = userdata;
 	resource->name = strdup(name);
-	if (!resource->name || dp_service_new(node, name, &resource->service) < 0) {
+	if (resource->name && dp_service_new(node, name, &resource->service) == 0)
+		r = publisher_new(name, opts, node, event, clock_now_fn, publish_again, resource,
+				  &resource->publisher);
+	if (r < 0) {
 		resource_free(resource);
-		return -ENOMEM;
+		return r;
 	}
+	dp_service_set_publication(resource->service, publisher_publication(resource->publisher));
 	*ret = resource;
 	return 0;
 }
@@ -149,37 +173,81 @@ static int start_endpoint(struct resource *resource, const struct dp_list *list,
 	return r;
 }
 
-int resource_update(struct resource *resource, struct complaint *complaint)
+/* "32 slots, 28 healthy, 4 withheld": capacity, allocatable, and each cause of the difference. */
+static void log_published(const struct resource *resource)
+{
+	static const struct {
+		enum hamidp_cause cause;
+		const char *words;
+	} causes[] = {
+		{ HAMIDP_CAUSE_UNHEALTHY, "unhealthy" },
+		{ HAMIDP_CAUSE_WITHHELD, "withheld" },
+		{ HAMIDP_CAUSE_HOLD_DOWN, "held down" },
+	};
+	const struct hamidp_publication *publication = publisher_publication(resource->publisher);
+	char text[128] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(causes); i++) {
+		size_t n = hamidp_publication_count(publication, causes[i].cause);
+
+		if (n > 0 && len < sizeof(text))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, ", %zu %s", n,
+						causes[i].words);
+	}
+	log_info("%s: %zu slots, %zu healthy%s", resource->name,
+		 hamidp_layout_resource_n_slots(hamidp_publication_layout(publication),
+						hamidp_publication_resource(publication)),
+		 hamidp_publication_count(publication, HAMIDP_CAUSE_NONE), text);
+}
+
+static int publish(struct resource *resource, const struct device_list *list,
+		   struct complaint *complaint)
+{
+	int r;
+
+	r = endpoint_publish(resource->endpoint, &list->list);
+	if (r < 0)
+		return complain(complaint, r, "%s: the list cannot be published: %s",
+				resource->name, strerror(-r));
+	log_published(resource);
+	return 0;
+}
+
+int resource_update(struct resource *resource, enum node_change change, struct complaint *complaint)
 {
 	struct hamidp_layout *layout = hamidp_node_layout(resource->node);
 	struct device_list list;
+	bool is_news;
 	size_t number;
 	int r;
 
+	if (change == NODE_CHANGE_GRANTS && !publisher_follows_occupancy(resource->publisher))
+		return 0;
 	if (hamidp_layout_find_resource(layout, resource->name, &number) < 0)
 		return 0;
-	r = device_list_build(layout, number, options_bool(resource->opts, OPTION_ENABLE_TOPOLOGY),
-			      &list, complaint);
+	r = publisher_refresh(resource->publisher, number);
+	if (r < 0)
+		return complain(complaint, r, "%s: %s", resource->name, hamidp_strerror(r));
+	r = device_list_build(publisher_publication(resource->publisher),
+			      options_bool(resource->opts, OPTION_ENABLE_TOPOLOGY), &list,
+			      complaint);
 	if (r < 0)
 		return r;
-	if (resource->endpoint && !device_list_equal(&list, &resource->list)) {
-		r = endpoint_publish(resource->endpoint, &list.list);
-		if (r < 0)
-			(void)complain(complaint, r, "%s: the list cannot be published: %s",
-				       resource->name, strerror(-r));
-		else
-			log_info("%s: %zu slots, %zu healthy", resource->name, list.list.n_devices,
-				 list.n_healthy);
-	} else if (!resource->endpoint && list.list.n_devices) {
+	is_news = resource->endpoint && !device_list_equal(&list, &resource->list);
+	if (is_news)
+		r = publish(resource, &list, complaint);
+	else if (!resource->endpoint && list.list.n_devices)
 		r = start_endpoint(resource, &list.list, complaint);
-	}
-	if (r == 0) {
-		device_list_done(&resource->list);
-		resource->list = list;
-	} else {
+	if (r < 0) {
 		device_list_done(&list);
+		return r;
 	}
-	return r;
+	device_list_done(&resource->list);
+	resource->list = list;
+	if (is_news)
+		resource->fn(endpoint_get_state(resource->endpoint), resource->userdata);
+	return 0;
 }
 
 const char *resource_name(const struct resource *resource)
@@ -220,6 +288,7 @@ struct resource *resource_free(struct resource *resource)
 	if (resource->endpoint)
 		endpoint_free(resource->endpoint);
 	dp_service_free(resource->service);
+	publisher_free(resource->publisher);
 	device_list_done(&resource->list);
 	dp_arena_done(&resource->arena);
 	free(resource->name);

@@ -9,31 +9,35 @@
 #include <stdbool.h>
 
 #include "endpoint.h"
+#include "node-loop.h"
 
 struct complaint;
 struct hamidp_node;
 struct options;
 struct resource;
 
-/* The kubelet took it, lost it, or it has failed for good. Do not free it from here. */
+/* The kubelet took it, lost it, it has failed for good, or its list is another. Do not free it from
+ * here. */
 typedef void (*resource_state_fn)(enum endpoint_state state, void *userdata);
 
 /*
  * @opts, @node, @rpc and @event are borrowed and must outlive it. 0 with *@ret owned by the caller
- * (resource_free()), or -ENOMEM.
+ * (resource_free()), or -ENOMEM or another negative errno of sd-event.
  */
 int resource_new(const char *name, const struct options *opts, struct hamidp_node *node,
 		 struct rpc *rpc, sd_event *event, resource_state_fn fn, void *userdata,
 		 struct resource **ret);
 
 /*
- * Bring what is published in line with the node's layout; the first slots start the endpoint.
+ * Bring what is published in line with the node, after a @change of it; the first slots start the
+ * endpoint.
  *
  * Return: 0; -EMSGSIZE, -EILSEQ or -ENOMEM with a complaint, and what was published before stays;
  * or, of the start only and for good, what endpoint_start() says, which has logged it: the
  * complaint is then empty.
  */
-int resource_update(struct resource *resource, struct complaint *complaint);
+int resource_update(struct resource *resource, enum node_change change,
+		    struct complaint *complaint);
 
 const char *resource_name(const struct resource *resource);
 /* It was offered to the kubelet, and stays so. */

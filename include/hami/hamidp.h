@@ -11,6 +11,7 @@
  *   layout      a policy applied to an inventory     immutable, no I/O
  *   occupancy   who holds which slots                a value, no I/O
  *   decision    which slots a request gets           a value, no I/O
+ *   publication which slots a scheduler is shown     a value, no I/O
  *   node        driver + store of this machine       I/O, one pollable fd
  *   grant       a decision that was committed        immutable picture
  *   edits       what a container must get            a value, no I/O
@@ -33,6 +34,7 @@
 #include <hami/node.h>
 #include <hami/occupancy.h>
 #include <hami/place.h>
+#include <hami/publish.h>
 #include <hami/reason.h>
 #include <hami/version.h>
 

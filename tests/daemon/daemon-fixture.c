@@ -8,6 +8,7 @@
 
 #include "daemon-fixture.h"
 #include "deviceplugin.pb-c.h"
+#include "endpoint-call.h"
 
 const struct fixture_card daemon_four_cards[4] = {
 	{ "GPU-a", "0000:0a:00.0", 40960, 0, "healthy" },
@@ -150,4 +151,24 @@ void daemon_wait_for_files(struct daemon_fixture *fix, const char *one, const ch
 
 	ck_assert_msg(test_run_until(fix->event, both_exist, paths, WAIT_MS), "no %s or no %s: %s",
 		      one, two, process_output(&fix->first));
+}
+
+struct client_call *daemon_allocate(struct daemon_fixture *fix, const char *const *ids,
+				    size_t n_ids)
+{
+	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
+	V1beta1__ContainerAllocateRequest *containers[] = { &container };
+	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
+	struct client_call *call;
+	uint8_t bytes[512];
+
+	container.devices_ids = (char **)(uintptr_t)ids; /* packed, not written to */
+	container.n_devices_ids = n_ids;
+	request.container_requests = containers;
+	request.n_container_requests = 1;
+	ck_assert_uint_le(v1beta1__allocate_request__get_packed_size(&request), sizeof(bytes));
+	call = client_call(fake.client, endpoint_methods[ENDPOINT_ALLOCATE], bytes,
+			   v1beta1__allocate_request__pack(&request, bytes), 0, false);
+	ck_assert(test_run_until(fix->event, client_is_done, call, WAIT_MS));
+	return call;
 }

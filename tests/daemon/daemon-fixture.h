@@ -35,3 +35,7 @@ void daemon_wait_for_end(struct daemon_fixture *fix, struct process *process, in
 void daemon_wait_for_words(struct daemon_fixture *fix, const char *words);
 /* Both files are there. */
 void daemon_wait_for_files(struct daemon_fixture *fix, const char *one, const char *two);
+/* Ask the first process, as the kubelet, for one container; the call is done, the caller frees it.
+ */
+struct client_call *daemon_allocate(struct daemon_fixture *fix, const char *const *ids,
+				    size_t n_ids);

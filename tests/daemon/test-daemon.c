@@ -8,7 +8,6 @@
 
 #include "daemon-fixture.h"
 #include "deviceplugin.pb-c.h"
-#include "endpoint-call.h"
 
 static struct daemon_fixture fix;
 
@@ -83,25 +82,6 @@ START_TEST(kubelet_restart_is_survived)
 }
 END_TEST
 
-static struct client_call *allocate(const char *const *ids, size_t n_ids)
-{
-	V1beta1__ContainerAllocateRequest container = V1BETA1__CONTAINER_ALLOCATE_REQUEST__INIT;
-	V1beta1__ContainerAllocateRequest *containers[] = { &container };
-	V1beta1__AllocateRequest request = V1BETA1__ALLOCATE_REQUEST__INIT;
-	struct client_call *call;
-	uint8_t bytes[512];
-
-	container.devices_ids = (char **)(uintptr_t)ids; /* packed, not written to */
-	container.n_devices_ids = n_ids;
-	request.container_requests = containers;
-	request.n_container_requests = 1;
-	ck_assert_uint_le(v1beta1__allocate_request__get_packed_size(&request), sizeof(bytes));
-	call = client_call(fake.client, endpoint_methods[ENDPOINT_ALLOCATE], bytes,
-			   v1beta1__allocate_request__pack(&request, bytes), 0, false);
-	ck_assert(test_run_until(fix.event, client_is_done, call, WAIT_MS));
-	return call;
-}
-
 START_TEST(container_gets_its_slices)
 {
 	const char *const ids[] = { "GPU-b::2", "GPU-b::1" };
@@ -112,7 +92,7 @@ START_TEST(container_gets_its_slices)
 	fake_up();
 	daemon_start(&fix, &fix.first, "--v=6", NULL);
 	daemon_wait_for_list(&fix, 32, 32);
-	call = allocate(ids, 2);
+	call = daemon_allocate(&fix, ids, 2);
 	ck_assert_int_eq(call->status, RPC_OK);
 	response = v1beta1__allocate_response__unpack(NULL, call->message_len, call->message);
 	ck_assert_ptr_nonnull(response);
@@ -135,7 +115,7 @@ START_TEST(refusal_reaches_the_pod)
 	fake_up();
 	daemon_start(&fix, &fix.first, NULL, NULL);
 	daemon_wait_for_list(&fix, 32, 32);
-	call = allocate(ids, 1);
+	call = daemon_allocate(&fix, ids, 1);
 	ck_assert_int_eq(call->status, RPC_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(call->text, "GPU-z::0"));
 	client_call_free(call);

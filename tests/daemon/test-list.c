@@ -27,12 +27,27 @@ static void teardown(void)
 	fixture_done(&fix);
 }
 
+/* All that is healthy. */
+static int build_from(const struct fixture *from, bool topology, struct device_list *ret,
+		      struct complaint *why)
+{
+	struct hamidp_publication *publication = NULL;
+	int r;
+
+	ck_assert_int_eq(hamidp_publication_new(&publication), 0);
+	ck_assert_int_eq(hamidp_publish(fixture_layout(from), hamidp_node_occupancy(from->node), 0,
+					NULL, publication, NULL),
+			 0);
+	r = device_list_build(publication, topology, ret, why);
+	hamidp_publication_free(publication); /* the list does without it */
+	return r;
+}
+
 static void build(bool topology)
 {
 	struct complaint why = { "" };
 
-	ck_assert_msg(device_list_build(fixture_layout(&fix), 0, topology, &list, &why) == 0, "%s",
-		      why.text);
+	ck_assert_msg(build_from(&fix, topology, &list, &why) == 0, "%s", why.text);
 }
 
 START_TEST(article_has_32)
@@ -128,7 +143,7 @@ START_TEST(enumeration_order_does_not_matter)
 	fixture_write_machine(&other, cards, 4);
 	fixture_open(&other, NULL);
 	list = (struct device_list){ 0 };
-	ck_assert_int_eq(device_list_build(fixture_layout(&other), 0, true, &list, NULL), 0);
+	ck_assert_int_eq(build_from(&other, true, &list, NULL), 0);
 	ck_assert(device_list_equal(&first, &list));
 	ck_assert_str_eq(list.devices[0].id, "GPU-c::0");
 	device_list_done(&first);
@@ -142,7 +157,7 @@ START_TEST(differences_are_seen)
 
 	fixture_open(&fix, FLAGS("--driver=sim:article"));
 	build(true);
-	ck_assert_int_eq(device_list_build(fixture_layout(&fix), 0, true, &changed, NULL), 0);
+	ck_assert_int_eq(build_from(&fix, true, &changed, NULL), 0);
 	ck_assert(device_list_equal(&list, &changed));
 	changed.devices[3].healthy = false;
 	ck_assert(!device_list_equal(&list, &changed));
@@ -150,7 +165,7 @@ START_TEST(differences_are_seen)
 	changed.nodes[1] = 7;
 	ck_assert(!device_list_equal(&list, &changed));
 	device_list_done(&changed);
-	ck_assert_int_eq(device_list_build(fixture_layout(&fix), 0, false, &changed, NULL), 0);
+	ck_assert_int_eq(build_from(&fix, false, &changed, NULL), 0);
 	ck_assert(!device_list_equal(&list, &changed));
 	device_list_done(&changed);
 }
@@ -200,7 +215,7 @@ START_TEST(list_that_kubelets_refuse_is_refused)
 	}
 	fixture_write_machine(&fix, cards, 80);
 	fixture_open(&fix, FLAGS("--cores-per-device=1024"));
-	ck_assert_int_eq(device_list_build(fixture_layout(&fix), 0, true, &list, &why), -EMSGSIZE);
+	ck_assert_int_eq(build_from(&fix, true, &list, &why), -EMSGSIZE);
 	ck_assert_ptr_nonnull(strstr(why.text, "hami.com/vgpu: the list of 81920 slots takes "));
 	ck_assert_ptr_nonnull(strstr(why.text, "accepted: at most 4194304"));
 	ck_assert_ptr_nonnull(strstr(why.text, "lower --cores-per-device"));

@@ -24,7 +24,10 @@ START_TEST(defaults_are_the_documented_ones)
 		{ OPTION_CORES_RATIO, "1", 1000000 },
 		{ OPTION_MEMORY_FIT, "shrink", OPTION_MEMORY_FIT_SHRINK },
 		{ OPTION_ENABLE_TOPOLOGY, "true", 1 },
-		{ OPTION_PLACEMENT, "pack", 0 },
+		{ OPTION_PLACEMENT, "pack", OPTION_PLACEMENT_PACK },
+		{ OPTION_SPLIT, "deny", OPTION_SPLIT_DENY },
+		{ OPTION_MAX_PER_DEVICE, "0", 0 },
+		{ OPTION_PUBLISH, "all", OPTION_PUBLISH_ALL },
 		{ OPTION_DEVICE_PLUGIN_DIR, "/var/lib/kubelet/device-plugins", 0 },
 		{ OPTION_KUBELET_ROOT_DIR, "/var/lib/kubelet", 0 },
 		{ OPTION_REGISTRATION, "rpc", OPTION_REGISTRATION_RPC },
@@ -196,8 +199,11 @@ static const struct {
 	  "HAMI_RUN_DIR: 'run': accepted: an absolute path of at most 1024 bytes" },
 	{ "HAMI_DRIVER=sim:", "HAMI_DRIVER: 'sim:': accepted: auto|sim:NAME|sim:FILE|"
 			      "hamivgpu[:LIBRARY]" },
-	{ "HAMI_PLACEMENT=fit",
-	  "HAMI_PLACEMENT: 'fit' is not available in this version: accepted: pack" },
+	{ "HAMI_PLACEMENT=best", "HAMI_PLACEMENT: 'best': accepted: pack|spread|topology|fit" },
+	{ "HAMI_SPLIT=true", "HAMI_SPLIT: 'true': accepted: deny|allow" },
+	{ "HAMI_PUBLISH=none", "HAMI_PUBLISH: 'none': accepted: all|placeable" },
+	{ "HAMI_MAX_PER_DEVICE=-1",
+	  "HAMI_MAX_PER_DEVICE: '-1': accepted: a whole number from 0 to 1024" },
 };
 
 /* Also where a flag would win over it: a variable that is wrong is wrong. */

@@ -56,11 +56,16 @@ static void teardown(void)
 	fixture_done(&fix);
 }
 
-static void open_article(void)
+static void open_article_with(const char *flag)
 {
 	fixture_open(&fix, FLAGS("--driver=sim:article", "--cores-per-device=8",
-				 "--memory-mb-per-core=5120"));
+				 "--memory-mb-per-core=5120", flag));
 	service = fixture_service(&fix, "hami.com/vgpu");
+}
+
+static void open_article(void)
+{
+	open_article_with(NULL);
 }
 
 static const char *holder(const char *id)
@@ -103,7 +108,7 @@ START_TEST(slots_of_two_cards_are_two_slices)
 {
 	struct dp_container_response got;
 
-	open_article();
+	open_article_with("--split=allow");
 	ck_assert_int_eq(fixture_allocate(&fix, service, IDS(ARTICLE_1 "::0", ARTICLE_0 "::7"),
 					  &got),
 			 RPC_OK);
@@ -121,7 +126,7 @@ START_TEST(order_of_ids_does_not_matter)
 	const char *ids[] = { ARTICLE_0 "::0", ARTICLE_0 "::1", ARTICLE_0 "::2", ARTICLE_1 "::0" };
 	struct dp_container_response got;
 
-	open_article();
+	open_article_with("--split=allow");
 	srand((unsigned)_i);
 	for (size_t i = 3; i > 0; i--) {
 		size_t j = (size_t)rand() % (i + 1);
@@ -393,7 +398,7 @@ START_TEST(everything_is_shown_at_six)
 	struct dp_container_response got;
 	char line[512];
 
-	open_article();
+	open_article_with("--split=allow");
 	fixture_catch_log(&fix, 6);
 	ck_assert_int_eq(fixture_allocate(&fix, service, IDS(ARTICLE_0 "::0", ARTICLE_1 "::1"),
 					  &got),

@@ -76,9 +76,20 @@ static inline void fixture_add_device(struct hdp_machine *machine, struct hamidp
 	ck_assert_int_eq(hdp_machine_add_device(machine, &info), 0);
 }
 
+struct fixture {
+	struct fixture_card cards[FIXTURE_CARDS_MAX];
+	size_t n_cards;
+	uint32_t max_per_device;	 /* of the policy */
+	enum hamidp_placement placement; /* likewise */
+	struct hamidp_layout *layout;
+	struct hamidp_occupancy *occ;
+	struct hamidp_request *req;
+	struct hamidp_decision *decision;
+	struct hamidp_reason *reason;
+};
+
 /* Resources "hami.com/vgpu" and, if a card is marked for it, "hami.com/other". */
-static inline struct hamidp_layout *fixture_layout(const struct fixture_card *cards, size_t n,
-						   bool contiguous)
+static inline struct hamidp_layout *fixture_layout(const struct fixture *f, bool contiguous)
 {
 	struct hdp_machine machine = { .contiguous = contiguous };
 	struct hamidp_inventory *inv = NULL;
@@ -88,14 +99,16 @@ static inline struct hamidp_layout *fixture_layout(const struct fixture_card *ca
 
 	ck_assert_int_eq(hamidp_policy_new(&policy), 0);
 	ck_assert_int_eq(hamidp_policy_add_resource(policy, "hami.com/vgpu", NULL, NULL, NULL), 0);
-	for (size_t i = 0; i < n; i++) {
-		if (cards[i].second &&
+	ck_assert_int_eq(hamidp_policy_set_max_per_device(policy, f->max_per_device), 0);
+	ck_assert_int_eq(hamidp_policy_set_placement(policy, f->placement), 0);
+	for (size_t i = 0; i < f->n_cards; i++) {
+		if (f->cards[i].second &&
 		    hamidp_policy_add_resource(policy, "hami.com/other", NULL, &second, NULL) == 0)
 			ck_assert_int_eq(hamidp_policy_add_resource_device(policy, second,
 									   HAMIDP_MATCH_MODEL,
 									   "second", NULL),
 					 0);
-		fixture_add_device(&machine, policy, i, &cards[i]);
+		fixture_add_device(&machine, policy, i, &f->cards[i]);
 	}
 	ck_assert_int_eq(hdp_machine_seal(&machine, &inv, NULL), 0);
 	ck_assert_int_eq(hamidp_layout_new(inv, policy, &layout, NULL), 0);
@@ -103,16 +116,6 @@ static inline struct hamidp_layout *fixture_layout(const struct fixture_card *ca
 	hamidp_policy_free(policy);
 	return layout;
 }
-
-struct fixture {
-	struct fixture_card cards[FIXTURE_CARDS_MAX];
-	size_t n_cards;
-	struct hamidp_layout *layout;
-	struct hamidp_occupancy *occ;
-	struct hamidp_request *req;
-	struct hamidp_decision *decision;
-	struct hamidp_reason *reason;
-};
 
 static inline char fixture_at(const struct fixture *f, size_t slot)
 {
@@ -124,7 +127,7 @@ static inline char fixture_at(const struct fixture *f, size_t slot)
 /* Layout and occupancy from f->cards, and a request with what is required. */
 static inline void fixture_make(struct fixture *f, bool contiguous)
 {
-	f->layout = fixture_layout(f->cards, f->n_cards, contiguous);
+	f->layout = fixture_layout(f, contiguous);
 	ck_assert_int_eq(hamidp_occupancy_new(f->layout, &f->occ), 0);
 	ck_assert_int_eq(hamidp_request_new(&f->req), 0);
 	ck_assert_int_eq(hamidp_decision_new(&f->decision), 0);

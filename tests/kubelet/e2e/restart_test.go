@@ -157,7 +157,8 @@ func TestRegisterIsRefusedAtFirst(t *testing.T) {
 func TestWatcherRegistrationBothStyles(t *testing.T) {
 	for _, style := range []kubelet.Style{kubelet.Style136, kubelet.Style120} {
 		n := newNode(t, kubelet.Config{Style: style})
-		n.serve("--registration=watcher")
+		// An old kubelet never asks for a preference here, so its choice is random.
+		n.serve("--registration=watcher", "--split=allow")
 		n.running(pod("a", want("main", 2)))
 		equal(t, "Register calls", n.Resource(vgpu).Registers, 0)
 		for i, mode := range []kubelet.StopMode{kubelet.Graceful, kubelet.Kill} {
