@@ -29,3 +29,6 @@ struct hamidp_occupancy {
 	char *names;	    /* NUL-terminated names one after the other, some no longer used */
 	uint32_t names_len, names_cap;
 };
+
+/* The index of a holder that holds something. */
+bool hdp_occupancy_find(const struct hamidp_occupancy *occ, const char *name, uint32_t *ret_holder);

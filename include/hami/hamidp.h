@@ -11,6 +11,7 @@
  *   layout      a policy applied to an inventory     immutable, no I/O
  *   occupancy   who holds which slots                a value, no I/O
  *   decision    which slots a request gets           a value, no I/O
+ *   plan        what would have to move for one      a value, no I/O
  *   node        driver + store of this machine       I/O, one pollable fd
  *   grant       a decision that was committed        immutable picture
  *   edits       what a container must get            a value, no I/O
@@ -32,6 +33,7 @@
 #include <hami/node.h>
 #include <hami/occupancy.h>
 #include <hami/place.h>
+#include <hami/plan.h>
 #include <hami/reason.h>
 #include <hami/version.h>
 

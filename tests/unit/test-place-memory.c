@@ -194,7 +194,46 @@ static int use_edits(struct fixture *f)
 	return r;
 }
 
-static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits };
+/* Card 0 has 95 free slots, so that one of the two that hold the others has to move for 96. */
+static int use_plan(struct fixture *f)
+{
+	struct hamidp_occupancy *occ = NULL;
+	struct hamidp_request *req = NULL;
+	struct hamidp_plan *plan = NULL;
+	char *text = NULL, *json = NULL;
+	int r;
+
+	r = hamidp_request_new(&req);
+	if (r == 0)
+		r = hamidp_plan_new(&plan);
+	if (r == 0)
+		r = hamidp_plan_pin(plan, "two");
+	if (r == 0)
+		r = hamidp_occupancy_new(f->layout, &occ);
+	if (r == 0)
+		r = hamidp_occupancy_hold(occ, 0, "one");
+	if (r == 0)
+		r = hamidp_occupancy_hold(occ, 96, "two");
+	if (r == 0) {
+		hamidp_request_set_units(req, 96);
+		r = hamidp_plan_make(plan, f->layout, occ, req, f->reason);
+	}
+	if (r == 0 && (hamidp_plan_n_moves(plan) != 1 || hamidp_plan_n_pinned(plan) != 1))
+		r = -EIO;
+	if (r == 0)
+		r = hamidp_plan_to_text(plan, NULL, NULL, &text, NULL);
+	if (r == 0)
+		r = hamidp_occupancy_to_json(occ, &json, NULL);
+	free(json);
+	free(text);
+	hamidp_plan_free(plan);
+	hamidp_request_free(req);
+	hamidp_occupancy_free(occ);
+	return r;
+}
+
+static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits,
+						  use_plan };
 
 START_TEST(every_allocation_may_fail)
 {
