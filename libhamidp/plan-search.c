@@ -185,6 +185,17 @@ static bool may_help(const struct search *q, uint32_t from, uint32_t size)
 	return !s->grants[last].moved && s->grants[last].size >= need && 2 * size < q->best;
 }
 
+/*
+ * A first move of @size slots cannot become the better plan: the last one needs what raises a card
+ * alone, or it leaves the same card, where the smaller of two may well go first.
+ */
+static bool is_hopeless(const struct search *q, uint32_t size)
+{
+	uint32_t last = size < q->raising ? size : q->raising;
+
+	return q->best <= size || q->best - size <= (q->s->free_bits ? 1 : last);
+}
+
 static void move_first(struct search *q, uint32_t grant)
 {
 	struct hdp_plan_state *s = q->s;
@@ -199,6 +210,8 @@ static void move_first(struct search *q, uint32_t grant)
 		for (uint32_t to = 0; to < s->n_cards && spend(q); to++) {
 			if (to == it->card || s->cards[to].cap < it->size)
 				continue;
+			if (is_hopeless(q, it->size))
+				break;
 			q->first = (struct hdp_plan_move){ .grant = grant, .to = to };
 			hdp_plan_put(s, &q->first);
 			move_second(q, it->card, raised);
@@ -245,7 +258,7 @@ static void search_two(struct search *q)
 		for (uint32_t g = card->first_grant; g < card->first_grant + card->n_grants; g++) {
 			if (is_idle(s, g, card->first_grant))
 				continue;
-			if (s->grants[g].size + 1 >= q->best || q->budget == 0)
+			if (is_hopeless(q, s->grants[g].size) || q->budget == 0)
 				break;
 			move_first(q, g);
 		}
