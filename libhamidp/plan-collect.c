@@ -7,29 +7,13 @@
 
 #include "plan.h"
 
-int hdp_plan_grow(void *array, size_t *cap, size_t need, size_t item_size)
-{
-	size_t n = need > *cap + *cap / 2 ? need : *cap + *cap / 2;
-	void *old, *bigger;
-
-	if (need <= *cap)
-		return 0;
-	memcpy(&old, array, sizeof(old));
-	bigger = reallocarray(old, n, item_size);
-	if (!bigger)
-		return -ENOMEM;
-	memcpy(array, &bigger, sizeof(bigger));
-	*cap = n;
-	return 0;
-}
-
 int hdp_plan_remember(struct hamidp_plan *plan, const struct hamidp_occupancy *occ, uint32_t holder,
 		      size_t *ret_name)
 {
 	const char *name = occ->names + occ->holders[holder].name;
 	size_t size = strlen(name) + 1;
 
-	if (hdp_plan_grow(&plan->names, &plan->cap_names, plan->names_len + size, 1) < 0)
+	if (hdp_grow(&plan->names, &plan->cap_names, plan->names_len + size, 1) < 0)
 		return -ENOMEM;
 	memcpy(plan->names + plan->names_len, name, size);
 	*ret_name = plan->names_len;
@@ -44,21 +28,19 @@ static int make_room(struct hamidp_plan *plan, const struct hamidp_occupancy *oc
 	size_t n_devices = layout->inv->n_devices, n_words = hdp_bit_words(layout->n_slots);
 
 	/* A grant that can move lies on one card, so there are no more of them than holders. */
-	if (hdp_plan_grow(&s->cards, &plan->cap_state_cards, n_devices, sizeof(*s->cards)) < 0 ||
-	    hdp_plan_grow(&plan->cards, &plan->cap_cards, n_devices, sizeof(*plan->cards)) < 0 ||
-	    hdp_plan_grow(&plan->targets, &plan->cap_targets, n_devices, sizeof(*plan->targets)) <
+	if (hdp_grow(&s->cards, &plan->cap_state_cards, n_devices, sizeof(*s->cards)) < 0 ||
+	    hdp_grow(&plan->cards, &plan->cap_cards, n_devices, sizeof(*plan->cards)) < 0 ||
+	    hdp_grow(&plan->targets, &plan->cap_targets, n_devices, sizeof(*plan->targets)) < 0 ||
+	    hdp_grow(&s->grants, &plan->cap_state_grants, occ->n_holders, sizeof(*s->grants)) < 0 ||
+	    hdp_grow(&plan->found, &plan->cap_found, occ->n_holders + 2U, sizeof(*plan->found)) <
 		    0 ||
-	    hdp_plan_grow(&s->grants, &plan->cap_state_grants, occ->n_holders, sizeof(*s->grants)) <
+	    hdp_grow(&plan->on_card, &plan->cap_on_card, occ->n_holders, sizeof(*plan->on_card)) <
 		    0 ||
-	    hdp_plan_grow(&plan->found, &plan->cap_found, occ->n_holders + 2U,
-			  sizeof(*plan->found)) < 0 ||
-	    hdp_plan_grow(&plan->on_card, &plan->cap_on_card, occ->n_holders,
-			  sizeof(*plan->on_card)) < 0 ||
-	    hdp_plan_grow(&plan->is_told, &plan->cap_is_told, occ->n_holders,
-			  sizeof(*plan->is_told)) < 0)
+	    hdp_grow(&plan->is_told, &plan->cap_is_told, occ->n_holders, sizeof(*plan->is_told)) <
+		    0)
 		return -ENOMEM;
 	if (layout->inv->contiguous &&
-	    hdp_plan_grow(&plan->bits, &plan->cap_bits, n_words, sizeof(*plan->bits)) < 0)
+	    hdp_grow(&plan->bits, &plan->cap_bits, n_words, sizeof(*plan->bits)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; layout->inv->contiguous && i < n_words; i++)
 		plan->bits[i] = occ->held ? ~occ->held[i] : UINT64_MAX;
@@ -89,8 +71,8 @@ static int tell_pinned(struct hamidp_plan *plan, const struct hdp_plan_grant *gr
 	if (plan->is_told[grant->holder] == TOLD)
 		return 0;
 	plan->is_told[grant->holder] = TOLD;
-	if (hdp_plan_grow(&plan->pinned, &plan->cap_pinned, plan->n_pinned + 1,
-			  sizeof(*plan->pinned)) < 0 ||
+	if (hdp_grow(&plan->pinned, &plan->cap_pinned, plan->n_pinned + 1, sizeof(*plan->pinned)) <
+		    0 ||
 	    hdp_plan_remember(plan, plan->state.occ, grant->holder, &line.name) < 0)
 		return -ENOMEM;
 	plan->pinned[plan->n_pinned++] = line;

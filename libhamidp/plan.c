@@ -63,7 +63,7 @@ HAMIDP_EXPORT int hamidp_plan_pin(struct hamidp_plan *plan, const char *holder)
 
 	if (len == 0 || len > HAMIDP_HOLDER_MAX)
 		return -EINVAL;
-	if (hdp_plan_grow(&plan->pins, &plan->cap_pins, plan->n_pins + 1, sizeof(*plan->pins)) < 0)
+	if (hdp_grow(&plan->pins, &plan->cap_pins, plan->n_pins + 1, sizeof(*plan->pins)) < 0)
 		return -ENOMEM;
 	copy = strdup(holder);
 	if (!copy)
@@ -197,7 +197,7 @@ static int tell_moves(struct hamidp_plan *plan, size_t n)
 {
 	struct hdp_plan_state *s = &plan->state;
 
-	if (hdp_plan_grow(&plan->moves, &plan->cap_moves, n, sizeof(*plan->moves)) < 0)
+	if (hdp_grow(&plan->moves, &plan->cap_moves, n, sizeof(*plan->moves)) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		struct hdp_plan_move *move = &plan->found[i];

@@ -12,6 +12,7 @@
 #include <hami/plan.h>
 
 #include "choose.h"
+#include "grow.h"
 #include "place.h"
 
 struct hdp_plan_card { /* a healthy device of the resource, in PCI order */
@@ -132,5 +133,3 @@ int hdp_plan_collect(struct hamidp_plan *plan, const struct hamidp_occupancy *oc
 /* Remember a holder's name. 0 or -ENOMEM. */
 int hdp_plan_remember(struct hamidp_plan *plan, const struct hamidp_occupancy *occ, uint32_t holder,
 		      size_t *ret_name) hdp_must_check;
-/* Room for @need items, contents kept; @array points to a pointer. 0 or -ENOMEM. */
-int hdp_plan_grow(void *array, size_t *cap, size_t need, size_t item_size) hdp_must_check;
