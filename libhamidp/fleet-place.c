@@ -84,14 +84,16 @@ static int consider(struct choice *c, size_t node)
 	return 0;
 }
 
-static uint64_t wanted_units(const struct hamidp_request *req)
+static bool asks_for_nothing(const struct hamidp_request *req)
 {
-	return req->by_device ? (uint64_t)req->n_devices * req->units_each : req->units;
+	if (req->by_amount)
+		return req->n_devices == 0 || (req->share_ppm == 0 && req->memory_mib == 0);
+	return req->by_device ? req->n_devices == 0 || req->units_each == 0 : req->units == 0;
 }
 
 static int check_request(const struct hamidp_request *req, struct hamidp_reason *reason)
 {
-	if (wanted_units(req) == 0)
+	if (asks_for_nothing(req))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"0 slots asked for, at least 1 is accepted");
 	if (req->numa_node < -1)
@@ -103,7 +105,12 @@ static int check_request(const struct hamidp_request *req, struct hamidp_reason 
 	return 0;
 }
 
-/* Fragmented if any node is: there somebody could make room. */
+static bool is_fragmented(const struct hdp_score *score)
+{
+	return score->code == HAMIDP_REASON_FRAGMENTED || score->code == HAMIDP_REASON_SPLIT_DENIED;
+}
+
+/* If any node is only fragmented, that is why: there somebody could make room. */
 static int fail_no_node(const struct choice *c, struct hamidp_reason *reason)
 {
 	enum hamidp_reason_code code = HAMIDP_REASON_NO_ROOM;
@@ -119,14 +126,13 @@ static int fail_no_node(const struct choice *c, struct hamidp_reason *reason)
 			return hdp_oom(reason);
 		n++;
 		largest = score->largest > largest ? score->largest : largest;
-		if (score->code == HAMIDP_REASON_FRAGMENTED)
-			code = HAMIDP_REASON_FRAGMENTED;
+		if (is_fragmented(score))
+			code = (enum hamidp_reason_code)score->code;
 	}
 	hdp_fail(reason, -ENOSPC, code,
-		 "%" PRIu64
-		 " slots asked for, none of %zu admitted nodes (of %zu) has them, at most "
-		 "%" PRIu32 " in one request",
-		 wanted_units(c->req), n, c->fleet->n_nodes, largest);
+		 "none of %zu admitted nodes (of %zu) has room, at most %" PRIu32
+		 " slots in one such request",
+		 n, c->fleet->n_nodes, largest);
 	hdp_reason_set_largest(reason, largest);
 	return -ENOSPC;
 }

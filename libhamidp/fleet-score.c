@@ -15,16 +15,24 @@ static struct hdp_shape_key key_of(const struct hamidp_request *req)
 	return (struct hdp_shape_key){
 		.resource = req->resource,
 		.by_device = req->by_device,
+		.by_amount = req->by_amount,
 		.units = req->by_device ? req->units_each : req->units,
 		.n_devices = req->by_device ? req->n_devices : 0,
+		.share_ppm = req->by_amount ? req->share_ppm : 0,
+		.memory_mib = req->by_amount ? req->memory_mib : 0,
 		.numa_node = req->numa_node,
+		.placement = req->has_placement ? (int)req->placement : -1,
+		.split = req->has_split ? (int)req->split : -1,
 	};
 }
 
 static bool same_key(const struct hdp_shape_key *a, const struct hdp_shape_key *b)
 {
-	return a->resource == b->resource && a->by_device == b->by_device && a->units == b->units &&
-	       a->n_devices == b->n_devices && a->numa_node == b->numa_node;
+	return a->resource == b->resource && a->by_device == b->by_device &&
+	       a->by_amount == b->by_amount && a->units == b->units &&
+	       a->n_devices == b->n_devices && a->share_ppm == b->share_ppm &&
+	       a->memory_mib == b->memory_mib && a->numa_node == b->numa_node &&
+	       a->placement == b->placement && a->split == b->split;
 }
 
 /* One not used yet, else the one that was used longest ago, emptied. */
@@ -78,24 +86,6 @@ int hdp_fleet_shape(struct hamidp_fleet *fleet, const struct hamidp_request *req
 	return 0;
 }
 
-/* What a decision costs: the slots that stay free beside it on its devices, best fit. */
-static int64_t node_cost(const struct hamidp_decision *decision, const struct hamidp_occupancy *occ)
-{
-	const struct hamidp_layout *layout = occ->layout;
-	size_t last = SIZE_MAX;
-	int64_t cost = 0;
-
-	for (size_t i = 0; i < decision->n_slots; i++) {
-		size_t pos = layout->slots[decision->slots[i]].device;
-
-		if (pos != last)
-			cost += hamidp_occupancy_n_free(occ, pos);
-		last = pos;
-		cost--;
-	}
-	return cost;
-}
-
 struct hamidp_occupancy hdp_fleet_view(const struct hamidp_fleet *fleet, size_t node)
 {
 	struct hamidp_occupancy view = *fleet->nodes[node].occ;
@@ -120,7 +110,7 @@ static int compute(struct hamidp_fleet *fleet, size_t node, const struct hamidp_
 	}
 	if (r == 0) {
 		ret->state = fleet->scratch->is_split ? HDP_SCORE_SPLIT : HDP_SCORE_FITS;
-		ret->cost = node_cost(fleet->scratch, &view);
+		ret->cost = fleet->scratch->cost;
 	}
 	return 0;
 }

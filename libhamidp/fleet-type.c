@@ -33,12 +33,19 @@ static bool same_links(const struct hamidp_inventory *a, const struct hamidp_inv
 	return memcmp(a->links, b->links, n * sizeof(*a->links)) == 0;
 }
 
+static bool same_placing(const struct hdp_placing *a, const struct hdp_placing *b)
+{
+	return a->placement == b->placement && a->split == b->split &&
+	       a->max_per_device == b->max_per_device && a->p2_ppm == b->p2_ppm &&
+	       a->p4_ppm == b->p4_ppm;
+}
+
 static bool is_alike(const struct hamidp_layout *a, const struct hamidp_layout *b)
 {
 	if (a == b)
 		return true;
 	if (a->n_resources != b->n_resources || a->inv->n_devices != b->inv->n_devices ||
-	    a->inv->contiguous != b->inv->contiguous)
+	    a->inv->contiguous != b->inv->contiguous || !same_placing(&a->placing, &b->placing))
 		return false;
 	for (size_t pos = 0; pos < a->inv->n_devices; pos++)
 		if (!same_device(a, b, pos))

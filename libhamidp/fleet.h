@@ -42,10 +42,13 @@ struct hdp_score { /* of one kind of request on one node */
 /* All of a request that a score depends on. */
 struct hdp_shape_key {
 	size_t resource;
-	bool by_device;
+	bool by_device, by_amount;
 	uint32_t units; /* each, if by device */
 	uint32_t n_devices;
+	uint32_t share_ppm;
+	uint64_t memory_mib;
 	int32_t numa_node;
+	int placement, split; /* the request's own, else -1 */
 };
 
 struct hdp_shape {

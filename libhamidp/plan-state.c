@@ -65,6 +65,14 @@ void hdp_plan_measure(struct hdp_plan_state *s, struct hdp_plan_card *card)
 	count(s, card, 1);
 }
 
+void hdp_plan_set_form(struct hdp_plan_state *s, struct hdp_form form)
+{
+	s->form = form;
+	s->n_base = s->n_more = 0;
+	for (uint32_t i = 0; i < s->n_cards; i++)
+		count(s, &s->cards[i], 1);
+}
+
 /* The slots of a grant on its first card. */
 static void mark_grant(struct hdp_plan_state *s, const struct hdp_plan_grant *grant, bool is_free)
 {

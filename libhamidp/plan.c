@@ -82,6 +82,24 @@ static uint64_t wanted_units(const struct hamidp_request *req)
 	return req->by_device ? (uint64_t)req->n_devices * req->units_each : req->units;
 }
 
+static int check_size(const struct hamidp_layout *layout, const struct hamidp_request *req,
+		      struct hamidp_reason *reason)
+{
+	const struct hdp_layout_resource *res = &layout->resources[req->resource];
+	uint32_t per_card = hdp_place_rules(layout, req->resource, req).per_card;
+
+	if (wanted_units(req) > res->n_slots)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
+				"%s: %" PRIu64 " slots asked for, it has %zu", res->name,
+				wanted_units(req), res->n_slots);
+	if (req->by_device && req->units_each > per_card)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
+				"%s: %" PRIu32 " slots on each device asked for, at most %" PRIu32
+				" are accepted",
+				res->name, req->units_each, per_card);
+	return 0;
+}
+
 static int check_request(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
 			 const struct hamidp_request *req, struct hamidp_reason *reason)
 {
@@ -92,6 +110,9 @@ static int check_request(const struct hamidp_layout *layout, const struct hamidp
 	if (occ->layout != layout)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"the occupancy is one of another layout");
+	if (req->by_amount)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
+				"a request to plan for must say how many slots, not amounts");
 	if (wanted_units(req) == 0)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"0 slots asked for, at least 1 is accepted");
@@ -101,44 +122,54 @@ static int check_request(const struct hamidp_layout *layout, const struct hamidp
 	if (names_slots(req))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"a request to plan for cannot name available or required slots");
-	if (wanted_units(req) > layout->resources[req->resource].n_slots)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
-				"%s: %" PRIu64 " slots asked for, it has %zu",
-				layout->resources[req->resource].name, wanted_units(req),
-				layout->resources[req->resource].n_slots);
-	return 0;
+	return check_size(layout, req, reason);
 }
 
-/* The most that one device may give. */
-static uint32_t slots_per_card(const struct hamidp_layout *layout, size_t resource)
+static struct hdp_form form_of(const struct hamidp_request *req,
+			       const struct hdp_place_rules *rules)
 {
-	return hdp_layout_slots_per_device(layout, resource);
-}
-
-static struct hdp_form form_of(const struct hamidp_layout *layout, const struct hamidp_request *req)
-{
-	uint32_t per_card = slots_per_card(layout, req->resource);
-
 	if (req->by_device)
 		return (struct hdp_form){ .n = req->n_devices, .base = req->units_each };
-	return hdp_form_of_units(req->units, per_card ? per_card : 1);
+	return hdp_form_of_units(req->units, rules->per_card);
+}
+
+/* Where any even spread will do, one that needs no moves comes first. */
+static void look_for_spread(struct hdp_plan_state *s, const struct hamidp_request *req,
+			    const struct hdp_place_rules *rules)
+{
+	struct hdp_form normal = s->form;
+	uint32_t most = req->units < s->n_cards ? req->units : s->n_cards;
+
+	if (req->by_device || rules->placement != HAMIDP_PLACEMENT_SPREAD)
+		return;
+	for (uint32_t n = normal.n; n <= most && !hdp_plan_solved(s); n++)
+		hdp_plan_set_form(s, (struct hdp_form){ .n = n,
+							.base = req->units / n,
+							.rem = req->units % n });
+	if (!hdp_plan_solved(s))
+		hdp_plan_set_form(s, normal);
 }
 
 /* Of one such request, as things stand in the state. */
-static uint32_t largest(struct hamidp_plan *plan, const struct hamidp_request *req)
+static uint32_t largest(struct hamidp_plan *plan, const struct hamidp_request *req,
+			const struct hdp_place_rules *rules)
 {
 	const struct hdp_plan_state *s = &plan->state;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < s->n_cards; i++)
-		if (s->cards[i].counts && s->cards[i].free > 0)
-			plan->cards[n++] = (struct hdp_card){ .pos = s->cards[i].pos,
-							      .free = s->cards[i].free,
-							      .cap = s->cards[i].cap };
+	for (uint32_t i = 0; i < s->n_cards; i++) {
+		uint32_t cap = s->cards[i].cap;
+
+		if (s->cards[i].counts && cap > 0)
+			plan->cards[n++] = (struct hdp_card){
+				.pos = s->cards[i].pos,
+				.free = s->cards[i].free,
+				.cap = cap < rules->per_card ? cap : rules->per_card,
+			};
+	}
 	if (req->by_device)
 		return req->n_devices * hdp_choose_largest_each(plan->cards, n, req->n_devices);
-	return hdp_choose_largest_units(plan->cards, n,
-					slots_per_card(s->occ->layout, req->resource));
+	return hdp_place_largest(rules, plan->cards, n);
 }
 
 /* Find moves into plan->found. */
@@ -236,22 +267,24 @@ static int fail_no_plan(struct hamidp_plan *plan, const struct hamidp_request *r
 static int make(struct hamidp_plan *plan, const struct hamidp_occupancy *occ,
 		const struct hamidp_request *req, struct hamidp_reason *reason)
 {
+	struct hdp_place_rules rules = hdp_place_rules(occ->layout, req->resource, req);
 	size_t n = 0;
 
-	if (hdp_plan_collect(plan, occ, req, form_of(occ->layout, req)) < 0)
+	if (hdp_plan_collect(plan, occ, req, form_of(req, &rules)) < 0)
 		return hdp_oom(reason);
+	look_for_spread(&plan->state, req, &rules);
 	plan->layout = hamidp_layout_ref(occ->layout);
 	plan->resource = req->resource;
 	plan->n_devices = req->by_device ? req->n_devices : 0;
 	plan->units = req->by_device ? req->units_each : req->units;
-	plan->largest_before = plan->largest_after = largest(plan, req);
+	plan->largest_before = plan->largest_after = largest(plan, req, &rules);
 	plan->possible = find_moves(plan, &n);
 	if (!plan->possible)
 		return fail_no_plan(plan, req, reason);
 	if (tell_moves(plan, n) < 0)
 		return hdp_oom(reason);
 	find_targets(plan);
-	plan->largest_after = largest(plan, req);
+	plan->largest_after = largest(plan, req, &rules);
 	hdp_reason_clear(reason);
 	return 0;
 }

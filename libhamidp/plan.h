@@ -66,6 +66,9 @@ static inline uint32_t hdp_plan_deficit(const struct hdp_plan_state *s)
 /* Set a card's cap where slots must be neighbours, and count it. */
 void hdp_plan_measure(struct hdp_plan_state *s, struct hdp_plan_card *card);
 
+/* Another form is sought. */
+void hdp_plan_set_form(struct hdp_plan_state *s, struct hdp_form form);
+
 /* Evict a grant from its card, or take that back. */
 void hdp_plan_take(struct hdp_plan_state *s, uint32_t grant);
 void hdp_plan_untake(struct hdp_plan_state *s, uint32_t grant);

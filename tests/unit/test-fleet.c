@@ -111,6 +111,28 @@ START_TEST(the_node_is_the_one_that_is_due)
 }
 END_TEST
 
+/* Where splits are allowed at all: a node that has the form comes before any that would split. */
+START_TEST(a_split_is_the_last_resort)
+{
+	size_t node = HAMIDP_NO_NODE;
+	struct yard y;
+
+	yard_init(&y);
+	add_drawn(y.fleet, "a", "xx.. xx..");
+	hamidp_request_set_units(y.req, 4);
+	ck_assert_int_eq(place(&y, &node), -ENOSPC);
+	ck_assert_int_eq(hamidp_reason_code(y.reason), HAMIDP_REASON_SPLIT_DENIED);
+	ck_assert_int_eq(hamidp_request_set_split(y.req, HAMIDP_SPLIT_ALLOW), 0);
+	ck_assert_int_eq(place(&y, &node), 0);
+	ck_assert_uint_eq(node, 0);
+	ck_assert_int_eq(hamidp_decision_is_split(y.decision), 1);
+	ck_assert_uint_eq(add_drawn(y.fleet, "b", ".... .... .... ...."), 1);
+	ck_assert_int_eq(place(&y, &node), 0);
+	ck_assert_uint_eq(node, 1);
+	yard_done(&y);
+}
+END_TEST
+
 static int admits(size_t node, void *userdata)
 {
 	const bool *admitted = userdata;
@@ -399,6 +421,7 @@ int main(void)
 	TCase *tcase = tcase_create("fleet");
 
 	tcase_add_loop_test(tcase, the_node_is_the_one_that_is_due, 0, ARRAY_SIZE(cases));
+	tcase_add_test(tcase, a_split_is_the_last_resort);
 	tcase_add_test(tcase, only_admitted_nodes_are_chosen_or_counted);
 	tcase_add_loop_test(tcase, memory_changes_no_choice, 0, 8);
 	tcase_add_test(tcase, nodes_that_are_alike_share_what_they_cost);

@@ -29,6 +29,7 @@ struct node {
 	bool counts[CARDS], healthy[CARDS];
 	bool contiguous;
 	uint32_t n, base, rem; /* the form that is sought */
+	uint32_t most;	       /* slots of the largest card */
 };
 
 static uint32_t count_char(const char *s, char c)
@@ -257,6 +258,7 @@ static void ask(struct plan_fixture *p, struct node *node, bool single)
 		most = n > most ? n : most;
 		total += node->healthy[i] ? count_char(node->cards[i], '.') : 0;
 	}
+	node->most = most;
 	if (total == 0 || rnd(16) == 0)
 		total = 1 + rnd((uint32_t)hamidp_layout_n_slots(p->f.layout));
 	if (!single && rnd(2)) {
@@ -284,9 +286,13 @@ static void check(struct plan_fixture *p, struct node *node, const char *movable
 	n_of[best.n_moves <= 2 ? best.n_moves : 3]++;
 	if (best.n_moves == UINT32_MAX) { /* more than two moves, or none at all */
 		bool too_large =
+			node->base > node->most ||
 			node->n * node->base + node->rem > hamidp_layout_n_slots(p->f.layout);
 
-		ck_assert_int_eq(r, too_large ? -EINVAL : r == 0 ? 0 : -ENOSPC);
+		ck_assert_msg(r == (too_large ? -EINVAL
+				    : r == 0  ? 0
+					      : -ENOSPC),
+			      "%d: %s", r, hamidp_reason_text(p->f.reason));
 		ck_assert(r < 0 || hamidp_plan_n_moves(p->plan) > 2);
 	} else {
 		ck_assert_msg(r == 0, "%u moves: %s", best.n_moves,

@@ -116,6 +116,27 @@ START_TEST(a_numa_node_binds_the_request_only)
 }
 END_TEST
 
+/* Under "spread" any even spread is a form, so that four single slots need no move. */
+START_TEST(a_spread_needs_no_move_if_any_fits)
+{
+	struct plan_fixture *p = calloc(1, sizeof(*p));
+
+	ck_assert_ptr_nonnull(p);
+	plan_draw(p, "aaa. bbb. ccc. ddd.", false);
+	hamidp_request_set_units(p->f.req, 4);
+	ck_assert_int_eq(hamidp_request_set_placement(p->f.req, HAMIDP_PLACEMENT_SPREAD), 0);
+	ck_assert_int_eq(plan_it(p), 0);
+	ck_assert_uint_eq(hamidp_plan_n_moves(p->plan), 0);
+	ck_assert_uint_eq(hamidp_plan_n_targets(p->plan), 4);
+	ck_assert_uint_eq(hamidp_plan_largest_before(p->plan), 4);
+	ck_assert_int_eq(hamidp_request_set_placement(p->f.req, HAMIDP_PLACEMENT_PACK), 0);
+	ck_assert_int_eq(plan_it(p), -ENOSPC);
+	ck_assert_uint_eq(hamidp_plan_largest_before(p->plan), 1);
+	plan_done(p);
+	free(p);
+}
+END_TEST
+
 START_TEST(who_stays_is_told_with_the_reason)
 {
 	static const struct {
@@ -198,6 +219,16 @@ static void too_large(struct plan_fixture *p)
 	hamidp_request_set_devices(p->f.req, 3, UINT32_MAX);
 }
 
+static void too_large_each(struct plan_fixture *p)
+{
+	hamidp_request_set_devices(p->f.req, 1, 5);
+}
+
+static void amounts(struct plan_fixture *p)
+{
+	hamidp_request_set_amounts(p->f.req, 1, 500000, 0);
+}
+
 static const struct {
 	void (*spoil)(struct plan_fixture *p);
 	enum hamidp_reason_code code;
@@ -208,6 +239,8 @@ static const struct {
 	{ available, HAMIDP_REASON_BAD_ARGUMENT },
 	{ required, HAMIDP_REASON_BAD_ARGUMENT },
 	{ too_large, HAMIDP_REASON_TOO_LARGE },
+	{ too_large_each, HAMIDP_REASON_TOO_LARGE },
+	{ amounts, HAMIDP_REASON_BAD_ARGUMENT },
 };
 
 /* And what was planned before is gone. */
@@ -361,6 +394,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, the_plan_is_as_drawn, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tcase, a_numa_node_binds_the_request_only);
+	tcase_add_test(tcase, a_spread_needs_no_move_if_any_fits);
 	tcase_add_test(tcase, who_stays_is_told_with_the_reason);
 	tcase_add_test(tcase, a_pin_holds_until_reset);
 	tcase_add_loop_test(tcase, a_request_that_makes_no_sense_is_refused, 0, ARRAY_SIZE(wrong));
