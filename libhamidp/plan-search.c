@@ -30,6 +30,7 @@ struct search {
 	/* The smallest grant that raises a card of its own, and that of another card. */
 	uint32_t raising, raising_other;
 	uint32_t raising_card;
+	uint32_t least; /* no smaller grant can be the last, but of the card that the first left */
 };
 
 static bool spend(struct search *q)
@@ -148,10 +149,22 @@ static void move_last(struct search *q, uint32_t from, uint32_t only_to, uint32_
 	}
 }
 
+/* No grant off this card can be the last of two moves, and the better plan, and have room. */
+static bool is_no_use(const struct search *q, uint32_t from, uint32_t only_to)
+{
+	const struct hdp_plan_state *s = q->s;
+	uint32_t least = s->cards[from].least;
+
+	if (s->free_bits || q->first_size == 0 || s->grants[q->first.grant].card == from)
+		return false;
+	return least >= q->best - q->first_size ||
+	       (only_to != ANY_CARD && least > s->cards[only_to].cap);
+}
+
 static void move_last_from_any(struct search *q, uint32_t only_to)
 {
 	for (uint32_t i = 0; i < q->s->n_cards; i++)
-		if (i != only_to)
+		if (i != only_to && !is_no_use(q, i, only_to))
 			move_last(q, i, only_to, 0);
 }
 
@@ -186,12 +199,12 @@ static bool may_help(const struct search *q, uint32_t from, uint32_t size)
 }
 
 /*
- * A first move of @size slots cannot become the better plan: the last one needs what raises a card
- * alone, or it leaves the same card, where the smaller of two may well go first.
+ * A first move of @size slots cannot become the better plan. If the last one leaves the same card
+ * the smaller of the two may as well go first.
  */
 static bool is_hopeless(const struct search *q, uint32_t size)
 {
-	uint32_t last = size < q->raising ? size : q->raising;
+	uint32_t last = size < q->least ? size : q->least;
 
 	return q->best <= size || q->best - size <= (q->s->free_bits ? 1 : last);
 }
@@ -220,23 +233,34 @@ static void move_first(struct search *q, uint32_t grant)
 	hdp_plan_untake(s, grant);
 }
 
-/* What a last move costs at least, for the card it leaves, whatever goes before. */
-static void find_raising(struct search *q)
+/* The smallest grant that raises a card now, for what comes before the last move is no help. */
+static uint32_t raising_size(const struct hdp_plan_state *s, const struct hdp_plan_card *card)
 {
-	const struct hdp_plan_state *s = q->s;
+	uint32_t need = lacks(s, card), g;
 
-	q->raising = q->raising_other = NO_SIZE;
+	if (need == NO_SIZE)
+		return NO_SIZE;
+	g = first_of_size(s, card, need);
+	return g < card->first_grant + card->n_grants ? s->grants[g].size : NO_SIZE;
+}
+
+/* What a last move takes at least. A card that lacks nothing may fall by the first, and be raised.
+ */
+static void find_least(struct search *q)
+{
+	struct hdp_plan_state *s = q->s;
+
+	q->raising = q->raising_other = q->least = NO_SIZE;
 	q->raising_card = ANY_CARD;
 	for (uint32_t i = 0; i < s->n_cards; i++) {
-		const struct hdp_plan_card *card = &s->cards[i];
-		uint32_t need = lacks(s, card), g, size;
+		struct hdp_plan_card *card = &s->cards[i];
+		uint32_t size = raising_size(s, card);
 
-		if (need == NO_SIZE)
-			continue;
-		g = first_of_size(s, card, need);
-		if (g == card->first_grant + card->n_grants)
-			continue;
-		size = s->grants[g].size;
+		card->least = size;
+		if (card->n_grants > 0 && lacks(s, card) == NO_SIZE)
+			card->least = s->grants[card->first_grant].size;
+		if (card->least < q->least)
+			q->least = card->least;
 		if (size < q->raising) {
 			q->raising_other = q->raising;
 			q->raising = size;
@@ -251,7 +275,7 @@ static void search_two(struct search *q)
 {
 	const struct hdp_plan_state *s = q->s;
 
-	find_raising(q);
+	find_least(q);
 	for (uint32_t i = 0; i < s->n_cards; i++) {
 		const struct hdp_plan_card *card = &s->cards[i];
 

@@ -114,15 +114,13 @@ void hdp_plan_untake(struct hdp_plan_state *s, uint32_t grant)
 	hdp_plan_measure(s, card);
 }
 
-uint32_t hdp_plan_cap_after(const struct hdp_plan_state *s, const struct hdp_plan_card *card,
-			    uint32_t size)
+uint32_t hdp_plan_cap_of_holes(const struct hdp_plan_state *s, const struct hdp_plan_card *card,
+			       uint32_t size)
 {
 	const struct hdp_layout_device *dev = device_of(s, card);
 	size_t end = dev->first_slot + dev->n_slots, largest = 0;
 	struct run used;
 
-	if (!s->free_bits)
-		return card->cap - size;
 	used = tightest_run(s, card, size);
 	for (struct run run = next_run(s, dev->first_slot, end); run.first < end;
 	     run = next_run(s, run.end, end)) {

@@ -21,6 +21,7 @@ struct hdp_plan_card { /* a healthy device of the resource, in PCI order */
 	uint32_t cap; /* the most that one slice can have: less where slots must be neighbours */
 	bool counts;  /* the request may use it */
 	uint32_t first_grant, n_grants; /* that can be moved off it: smallest first */
+	uint32_t least; /* plan-search.c: no smaller grant off it can be the last of two moves */
 };
 
 struct hdp_plan_grant {
@@ -73,8 +74,14 @@ void hdp_plan_set_form(struct hdp_plan_state *s, struct hdp_form form);
 void hdp_plan_take(struct hdp_plan_state *s, uint32_t grant);
 void hdp_plan_untake(struct hdp_plan_state *s, uint32_t grant);
 /* The cap of a card (that has room) once @size slots were put there. */
-uint32_t hdp_plan_cap_after(const struct hdp_plan_state *s, const struct hdp_plan_card *card,
-			    uint32_t size);
+uint32_t hdp_plan_cap_of_holes(const struct hdp_plan_state *s, const struct hdp_plan_card *card,
+			       uint32_t size);
+static inline uint32_t hdp_plan_cap_after(const struct hdp_plan_state *s,
+					  const struct hdp_plan_card *card, uint32_t size)
+{
+	return s->free_bits ? hdp_plan_cap_of_holes(s, card, size) : card->cap - size;
+}
+
 /* Put a taken grant on its new card, which has room, or take that back. */
 void hdp_plan_put(struct hdp_plan_state *s, struct hdp_plan_move *move);
 void hdp_plan_unput(struct hdp_plan_state *s, const struct hdp_plan_move *move);
