@@ -7,7 +7,7 @@
 #include <sys/epoll.h>
 
 #include "node-internal.h"
-#include "sysfs.h"
+#include "sysfs-pci.h"
 
 /* The closed set of hamidp_node_state(). */
 static int fold_state(int rc)
@@ -125,10 +125,12 @@ static int take_machine(struct hamidp_node *node, struct hdp_machine *machine)
 {
 	struct hamidp_reason reason = { 0 };
 	struct hamidp_inventory *said = NULL;
-	int r;
+	int r = 0;
 
 	if (node->host->driver->flags & HDP_DRIVER_HOST_NUMA)
-		hdp_sysfs_check_numa(node->host->sysroot, machine);
+		r = hdp_sysfs_join_pci(node->host->sysroot, machine);
+	if (r < 0)
+		return r;
 	r = hdp_machine_seal(machine, &said, &reason);
 	if (r == -ENOMEM)
 		return r;

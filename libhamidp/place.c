@@ -30,8 +30,11 @@ static int check_slots(const struct hamidp_layout *layout, size_t resource,
 		       const struct hdp_slot_set *set, const char *what,
 		       struct hamidp_reason *reason)
 {
-	size_t beyond = set_first_in(set, layout->n_slots, SIZE_MAX), slot;
+	size_t beyond, slot;
 
+	if (set->n_words == 0 && set->outside == 0)
+		return 0;
+	beyond = set_first_in(set, layout->n_slots, SIZE_MAX);
 	if (set->outside > 0 || beyond != SIZE_MAX)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_SLOT,
 				"%s slot number %zu: the layout has %zu slots", what,
@@ -60,13 +63,17 @@ static size_t count_large_enough(const struct hamidp_layout *layout,
 
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		const struct hdp_layout_device *dev = &layout->devices[pos];
-		struct hdp_card card = { .pos = (uint32_t)pos, .need = req->units_each };
+		struct hdp_card card;
+		uint32_t need = req->units_each;
 
 		if (dev->resource != req->resource)
 			continue;
-		if (req->by_amount)
+		if (req->by_amount) {
+			card.pos = (uint32_t)pos;
 			hdp_cards_need_amounts(layout, req, &card, 1);
-		n += card.need <= dev->n_slots && card.need <= rules->per_card;
+			need = card.need;
+		}
+		n += need <= dev->n_slots && need <= rules->per_card;
 	}
 	return n;
 }
@@ -187,17 +194,7 @@ uint32_t hdp_place_largest(const struct hdp_place_rules *rules, const struct hdp
 	return hdp_choose_largest_units(cards, n_cards, any_even ? 0 : rules->per_card);
 }
 
-/* One call of hamidp_place(). */
-struct call {
-	const struct hamidp_layout *layout;
-	const struct hamidp_request *req;
-	struct hdp_place_rules rules;
-	struct hamidp_decision *decision;
-	size_t n_cards;
-	struct hdp_goal goal;
-};
-
-static uint32_t largest_of(const struct call *call)
+static uint32_t largest_of(const struct hdp_place_call *call)
 {
 	const struct hdp_card *cards = call->decision->cards;
 
@@ -207,7 +204,8 @@ static uint32_t largest_of(const struct call *call)
 	       hdp_choose_largest_each(cards, call->n_cards, call->req->n_devices);
 }
 
-static int fail_no_room(const struct call *call, bool denied, struct hamidp_reason *reason)
+static int fail_no_room(const struct hdp_place_call *call, bool denied,
+			struct hamidp_reason *reason)
 {
 	const char *name = call->layout->resources[call->req->resource].name;
 	uint64_t n_free = 0, wanted = wanted_units(call->req);
@@ -238,27 +236,29 @@ static int fail_no_room(const struct call *call, bool denied, struct hamidp_reas
 	return -ENOSPC;
 }
 
-static void set_goal(struct call *call, uint32_t n, uint64_t units)
+static void set_goal(struct hdp_place_call *call, uint32_t n, uint64_t units)
 {
 	hdp_goal_init(&call->goal, call->rules.placement, &call->decision->spare, call->rules.slots,
 		      n, units);
 }
 
 /* The best set of a form, if there is one. */
-static bool try_form(struct call *call, struct hdp_form form, uint64_t units)
+static bool try_form(struct hdp_place_call *call, struct hdp_form form, uint64_t units)
 {
 	struct hdp_card *cards = call->decision->cards;
 
 	if (form.base > 0)
 		hdp_choose_need(cards, call->n_cards, form.base);
+	set_goal(call, form.n, units);
+	if (form.n == 1)
+		return hdp_search_one(&call->goal, cards, call->n_cards);
 	if (!hdp_choose_form(cards, call->n_cards, form))
 		return false;
-	set_goal(call, form.n, units);
 	hdp_search(call->decision->search, &call->goal, cards, call->n_cards, form);
 	return true;
 }
 
-static bool try_devices(struct call *call)
+static bool try_devices(struct hdp_place_call *call)
 {
 	const struct hamidp_request *req = call->req;
 	struct hdp_form form = { .n = req->n_devices, .base = req->units_each };
@@ -273,7 +273,7 @@ static bool try_devices(struct call *call)
 	return try_form(call, form, (uint64_t)form.n * each);
 }
 
-static bool try_units(struct call *call)
+static bool try_units(struct hdp_place_call *call)
 {
 	uint32_t units = call->req->units, least, most, n_required = 0;
 	struct hdp_form form = hdp_form_of_units(units, call->rules.per_card);
@@ -296,7 +296,7 @@ static bool try_units(struct call *call)
 }
 
 /* Whatever parts; weighed as a set of its own. */
-static bool try_split(struct call *call)
+static bool try_split(struct hdp_place_call *call)
 {
 	struct hdp_card *cards = call->decision->cards;
 	uint32_t n = 0;
@@ -309,7 +309,7 @@ static bool try_split(struct call *call)
 	return true;
 }
 
-static int choose(struct call *call, struct hamidp_reason *reason)
+static int choose(struct hdp_place_call *call, struct hamidp_reason *reason)
 {
 	bool has_split;
 
@@ -321,7 +321,7 @@ static int choose(struct call *call, struct hamidp_reason *reason)
 	return fail_no_room(call, has_split, reason);
 }
 
-static void settle(struct call *call, struct hamidp_reason *reason)
+static void settle(struct hdp_place_call *call, struct hamidp_reason *reason)
 {
 	struct hamidp_decision *decision = call->decision;
 	uint32_t *set = decision->numbers + HDP_SPARE_ARRAYS * call->layout->inv->n_devices;
@@ -330,6 +330,7 @@ static void settle(struct call *call, struct hamidp_reason *reason)
 	hdp_cards_take(call->layout, call->req, decision, call->n_cards);
 	hdp_decision_settle(decision, call->layout, call->req->resource,
 			    call->req->by_device ? NULL : &call->rules);
+	call->terms = terms;
 	decision->cost = (terms.load + terms.room + terms.quality) / (int64_t)call->rules.slots;
 
 	hdp_reason_clear(reason);
@@ -337,30 +338,40 @@ static void settle(struct call *call, struct hamidp_reason *reason)
 		hdp_reason_set_largest(reason, largest_of(call));
 }
 
-HAMIDP_EXPORT int hamidp_place(const struct hamidp_layout *layout,
-			       const struct hamidp_occupancy *occ, const struct hamidp_request *req,
-			       struct hamidp_decision *decision, struct hamidp_reason *reason)
+int hdp_place(struct hdp_place_call *call, const struct hamidp_occupancy *occ,
+	      struct hamidp_reason *reason)
 {
-	struct call call = { .layout = layout, .req = req, .decision = decision };
+	const struct hamidp_layout *layout = call->layout;
+	const struct hamidp_request *req = call->req;
 	uint64_t most;
 	int r;
 
+	call->n_cards = 0;
 	r = check_request(layout, occ, req, reason);
 	if (r < 0)
 		return r;
-	call.rules = hdp_place_rules(layout, req->resource, req);
-	r = check_size(layout, req, &call.rules, reason);
+	call->rules = hdp_place_rules(layout, req->resource, req);
+	r = check_size(layout, req, &call->rules, reason);
 	if (r < 0)
 		return r;
 	most = req->by_amount ? layout->resources[req->resource].n_slots : wanted_units(req);
 	if (!hdp_topology_tables(layout->inv->topology) ||
-	    hdp_decision_reserve(decision, layout, (size_t)most) < 0)
+	    hdp_decision_reserve(call->decision, layout, (size_t)most) < 0)
 		return hdp_oom(reason);
 
-	hdp_cards_collect(layout, occ, req, &call.rules, decision, &call.n_cards);
-	r = choose(&call, reason);
+	hdp_cards_collect(layout, occ, req, &call->rules, call->decision, &call->n_cards);
+	r = choose(call, reason);
 	if (r < 0)
 		return r;
-	settle(&call, reason);
+	settle(call, reason);
 	return 0;
+}
+
+HAMIDP_EXPORT int hamidp_place(const struct hamidp_layout *layout,
+			       const struct hamidp_occupancy *occ, const struct hamidp_request *req,
+			       struct hamidp_decision *decision, struct hamidp_reason *reason)
+{
+	struct hdp_place_call call = { .layout = layout, .req = req, .decision = decision };
+
+	return hdp_place(&call, occ, reason);
 }

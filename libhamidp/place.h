@@ -86,6 +86,21 @@ uint32_t hdp_place_largest(const struct hdp_place_rules *rules, const struct hdp
 /* Slots of the resource's largest device. */
 uint32_t hdp_layout_slots_per_device(const struct hamidp_layout *layout, size_t resource);
 
+/* One placement, while it is worked out and as long as nobody uses its decision's room again. */
+struct hdp_place_call {
+	const struct hamidp_layout *layout;
+	const struct hamidp_request *req;
+	struct hdp_place_rules rules;
+	struct hamidp_decision *decision;
+	size_t n_cards; /* of decision->cards; 0 until they are collected */
+	struct hdp_goal goal;
+	struct hdp_terms terms; /* of the decision */
+};
+
+/* hamidp_place(), whose layout, request and decision are in @call. */
+int hdp_place(struct hdp_place_call *call, const struct hamidp_occupancy *occ,
+	      struct hamidp_reason *reason);
+
 /* place-cards.c: from slots to numbers and back. */
 
 /*

@@ -238,7 +238,7 @@ void hdp_search(struct hdp_search *s, const struct hdp_goal *goal, struct hdp_ca
 	s->set = s->forced = 0;
 	s->found = false;
 	s->weighings = HDP_SEARCH_NODES;
-	s->nodes = goal->tables->room2 ? HDP_SEARCH_NODES : HDP_SEARCH_NODES / 4;
+	s->nodes = goal->tables->room2 ? HDP_SEARCH_NODES : HDP_SEARCH_NODES / 8;
 	add_candidates(s, cards, n_cards);
 	for (size_t i = 0; i < s->n; i++) {
 		set |= (uint64_t)(cards[s->cand[i].card].part > 0) << i;
@@ -252,4 +252,48 @@ void hdp_search(struct hdp_search *s, const struct hdp_goal *goal, struct hdp_ca
 	if (form.n <= HDP_SEARCH_DEPTH)
 		hdp_search_branch(s);
 	give_parts(s, cards, n_cards);
+}
+
+static bool is_twin(const struct hdp_goal *goal, const struct hdp_card *a, const struct hdp_card *b)
+{
+	const uint32_t *twins = goal->tables->twins;
+
+	return twins[a->pos] == twins[b->pos] && a->free == b->free && a->need == b->need &&
+	       hdp_spare_has(goal->spare, a->pos) == hdp_spare_has(goal->spare, b->pos);
+}
+
+/* Where one card is wanted there is nothing to search: the first of the cheapest. */
+bool hdp_search_one(const struct hdp_goal *goal, struct hdp_card *cards, size_t n_cards)
+{
+	static const struct hdp_form one = { .n = 1 };
+	struct hdp_card *best = NULL;
+	int64_t least = 0;
+	size_t n_forced = 0;
+
+	for (size_t i = 0; i < n_cards; i++) {
+		cards[i].part = 0;
+		n_forced += cards[i].min > 0;
+	}
+	for (size_t i = 0; i < n_cards && n_forced <= 1; i++) {
+		struct hdp_card *card = &cards[i];
+		int64_t cost;
+
+		if ((n_forced && !card->min) || !fits(card, one) || card->min > card->cap)
+			continue;
+		cost = hdp_goal_load(goal, card->free, card->need);
+		if (best && cost > least)
+			continue;
+		if (best && is_twin(goal, card, best))
+			continue;
+		if (goal->placement != HAMIDP_PLACEMENT_FIT &&
+		    hdp_spare_has(goal->spare, card->pos))
+			cost += hdp_spare_loss(goal->spare, &card->pos, 1);
+		if (best && (cost > least || (cost == least && card->free >= best->free)))
+			continue;
+		best = card;
+		least = cost;
+	}
+	if (best)
+		best->part = best->need;
+	return best;
 }

@@ -28,7 +28,10 @@ void hdp_spare_init(struct hdp_spare *spare, const struct hdp_topology *topology
 {
 	size_t n = topology->n;
 
-	*spare = (struct hdp_spare){ .topology = topology, .tables = tables };
+	*spare = (struct hdp_spare){ .topology = topology,
+				     .tables = tables,
+				     .worst_pair = HDP_SPARE_NONE,
+				     .worst_quad = HDP_SPARE_NONE };
 	if (n >= 2)
 		spare->coef2 = coefficient(placing->p2_ppm, 2, slots, tables->best[2]);
 	if (n >= 4)
@@ -120,6 +123,7 @@ static bool next_quad(const struct hdp_topology *t, uint32_t *cards, size_t n, s
 static void match_pairs(struct hdp_spare *spare)
 {
 	const struct hdp_topology *t = spare->topology;
+	uint32_t worst = 0;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t most = 0, best = i;
@@ -132,9 +136,13 @@ static void match_pairs(struct hdp_spare *spare)
 				best = j;
 			}
 		}
-		if (best != i) {
-			spare->pair[i] = best;
-			spare->pair[best] = i;
+		if (best == i)
+			continue;
+		spare->pair[i] = best;
+		spare->pair[best] = i;
+		if (spare->worst_pair == HDP_SPARE_NONE || most < worst) {
+			spare->worst_pair = i;
+			worst = most;
 		}
 	}
 }
@@ -143,15 +151,22 @@ static void match_quads(struct hdp_spare *spare)
 {
 	uint32_t *cards = spare->taken; /* borrowed until the end of this */
 	size_t n = spare->topology->n, from = 0;
-	uint32_t set[4];
+	uint32_t set[4], worst = 0;
 
 	for (size_t i = 0; i < n; i++)
 		cards[i] = spare->pair[i] == HDP_SPARE_NONE ? HDP_SPARE_NONE : (uint32_t)i;
-	while (next_quad(spare->topology, cards, n, &from, set))
+	while (next_quad(spare->topology, cards, n, &from, set)) {
+		uint32_t value = quad_quality(spare->topology, set);
+
 		for (size_t k = 0; k < 4; k++) {
 			spare->quad[set[k]] = set[0];
 			spare->next[set[k]] = set[(k + 1) % 4];
 		}
+		if (spare->worst_quad == HDP_SPARE_NONE || value < worst) {
+			spare->worst_quad = set[0];
+			worst = value;
+		}
+	}
 	for (size_t i = 0; i < n; i++)
 		cards[i] = 0;
 }
@@ -179,23 +194,38 @@ static void leave(struct left *left, uint32_t pos)
 		left->cards[left->n++] = pos;
 }
 
+/* A pair is torn, or given up: what is not taken of it is left. */
+static int64_t tear_pair(const struct hdp_spare *spare, uint32_t a, struct left *left)
+{
+	uint32_t b = spare->pair[a];
+
+	if (!spare->taken[a])
+		leave(left, a);
+	if (!spare->taken[b])
+		leave(left, b);
+	return hdp_pair_quality(spare->topology, a, b);
+}
+
 static int64_t loss_of_pairs(const struct hdp_spare *spare, const uint32_t *set, size_t n)
 {
 	const struct hdp_topology *t = spare->topology;
+	uint32_t worst = spare->worst_pair;
 	struct left left = { .n = 0 };
 	int64_t loss = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t other = spare->pair[set[i]];
 
-		if (other == HDP_SPARE_NONE || other == set[i])
-			continue;
-		if (!spare->taken[other])
-			leave(&left, other);
-		if (!spare->taken[other] || other > set[i])
-			loss += hdp_pair_quality(t, set[i], other);
+		if (other != HDP_SPARE_NONE && other != set[i] &&
+		    (!spare->taken[other] || other > set[i]))
+			loss += tear_pair(spare, set[i], &left);
 	}
-	for (uint32_t pos = 0; loss > 0 && pos < t->n; pos++)
+	if (loss == 0)
+		return 0;
+	/* The worst match is no reason to leave what is torn alone. */
+	if (!spare->taken[worst] && !spare->taken[spare->pair[worst]])
+		loss += tear_pair(spare, worst, &left);
+	for (uint32_t pos = 0; pos < t->n; pos++)
 		if (spare->pair[pos] == pos && !spare->taken[pos])
 			leave(&left, pos);
 	for (size_t i = 0; i < left.n; i++) {
@@ -219,6 +249,26 @@ static bool tears_quad(const struct hdp_spare *spare, uint32_t pos)
 	return true;
 }
 
+static int64_t tear_quad(const struct hdp_spare *spare, uint32_t at, struct left *left)
+{
+	uint32_t quad[4];
+
+	for (size_t k = 0; k < 4; k++, at = spare->next[at]) {
+		quad[k] = at;
+		if (!spare->taken[at])
+			leave(left, at);
+	}
+	return quad_quality(spare->topology, quad);
+}
+
+static bool is_touched(const struct hdp_spare *spare, uint32_t at)
+{
+	for (size_t k = 0; k < 4; k++, at = spare->next[at])
+		if (spare->taken[at])
+			return true;
+	return false;
+}
+
 static int64_t loss_of_quads(const struct hdp_spare *spare, const uint32_t *set, size_t n)
 {
 	const struct hdp_topology *t = spare->topology;
@@ -227,23 +277,18 @@ static int64_t loss_of_quads(const struct hdp_spare *spare, const uint32_t *set,
 	int64_t loss = 0;
 	size_t from = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		uint32_t at = set[i];
-
-		if (spare->quad[at] == HDP_SPARE_NONE || !tears_quad(spare, at))
-			continue;
-		for (size_t k = 0; k < 4; k++, at = spare->next[at]) {
-			quad[k] = at;
-			if (!spare->taken[at])
-				leave(&left, at);
-		}
-		loss += quad_quality(t, quad);
-	}
-	for (uint32_t pos = 0; loss > 0 && pos < t->n; pos++)
+	for (size_t i = 0; i < n; i++)
+		if (spare->quad[set[i]] != HDP_SPARE_NONE && tears_quad(spare, set[i]))
+			loss += tear_quad(spare, set[i], &left);
+	if (loss == 0)
+		return 0;
+	if (!is_touched(spare, spare->worst_quad))
+		loss += tear_quad(spare, spare->worst_quad, &left);
+	for (uint32_t pos = 0; pos < t->n; pos++)
 		if (spare->pair[pos] != HDP_SPARE_NONE && spare->quad[pos] == HDP_SPARE_NONE &&
 		    !spare->taken[pos])
 			leave(&left, pos);
-	while (loss > 0 && next_quad(t, left.cards, left.n, &from, quad))
+	while (next_quad(t, left.cards, left.n, &from, quad))
 		loss -= quad_quality(t, quad);
 	return loss > 0 ? loss : 0;
 }

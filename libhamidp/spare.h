@@ -20,10 +20,11 @@ struct hdp_spare {
 	uint32_t mask;	      /* wholly free positions */
 	uint32_t all2, all4;  /* room of @mask */
 	/* Without tables, by position: */
-	uint32_t *pair;	 /* the other one of its pair, itself if alone, NONE if not free */
-	uint32_t *quad;	 /* first card of its set of four, NONE if in no set */
-	uint32_t *next;	 /* next card of the set of four, a ring */
-	uint32_t *taken; /* 1: in the set that is being weighed */
+	uint32_t *pair; /* the other one of its pair, itself if alone, NONE if not free */
+	uint32_t *quad; /* first card of its set of four, NONE if in no set */
+	uint32_t *next; /* next card of the set of four, a ring */
+	uint32_t worst_pair, worst_quad; /* a card of each, NONE if there is none */
+	uint32_t *taken;		 /* 1: in the set that is being weighed */
 };
 
 #define HDP_SPARE_NONE UINT32_MAX

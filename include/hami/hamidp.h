@@ -27,6 +27,7 @@
  */
 #include <hami/edits.h>
 #include <hami/error.h>
+#include <hami/explain.h>
 #include <hami/fleet.h>
 #include <hami/grant.h>
 #include <hami/inventory.h>

@@ -356,6 +356,45 @@ START_TEST(largest_machine_is_placed)
 }
 END_TEST
 
+/* More devices than there are tables for, on two NUMA nodes of ten. */
+START_TEST(many_devices_are_placed_like_few)
+{
+	static const struct {
+		const char *what;
+		uint64_t held; /* cards */
+		uint32_t n_cards;
+		uint64_t after;
+	} steps[] = {
+		{ "the first card", 0, 1, 0x1 },
+		{ "two of one node", 0x1ff, 2, 0xc00 },
+		{ "one of a node with an odd number of free cards", 0x400, 1, 0x800 },
+		{ "one that leaves sets of four", 0xc00, 1, 0x1 },
+		{ "four of the node that has them", 0x3fc08, 4, 0x17 },
+		{ "eight of one node", 0x7, 8, 0x3fc00 },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+		struct fixture f = { .n_cards = 20 };
+		uint64_t got = 0;
+
+		for (size_t k = 0; k < f.n_cards; k++) {
+			f.cards[k] = (struct fixture_card){ .healthy = true,
+							    .numa_node = k < 10 ? 0 : 1 };
+			memset(f.cards[k].slots, steps[i].held >> k & 1 ? 'x' : '.', 8);
+		}
+		fixture_make(&f, false);
+		hamidp_request_set_devices(f.req, steps[i].n_cards, 8);
+		ck_assert_int_eq(hamidp_place(f.layout, f.occ, f.req, f.decision, f.reason), 0);
+		for (size_t k = 0; k < hamidp_decision_n_slots(f.decision); k++)
+			got |= UINT64_C(1)
+			       << hamidp_layout_slot_device(f.layout,
+							    hamidp_decision_slot(f.decision, k));
+		ck_assert_msg(got == steps[i].after, "%s: %#" PRIx64, steps[i].what, got);
+		fixture_done(&f);
+	}
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("place");
@@ -370,6 +409,7 @@ int main(void)
 	tcase_add_test(tcase, another_layout_or_resource_is_refused);
 	tcase_add_test(tcase, second_resource_has_its_own_cards);
 	tcase_add_test(tcase, largest_machine_is_placed);
+	tcase_add_test(tcase, many_devices_are_placed_like_few);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
 }
