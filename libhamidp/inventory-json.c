@@ -210,21 +210,21 @@ static void put_grant(struct list *items, const struct hdp_stated_grant *grant)
 	hdp_buffer_put(list.out, "}");
 }
 
-static void put_grants(struct list *top, const struct hamidp_inventory *inv)
+static void put_grants(struct list *top, const struct hdp_stated_grant *grants, size_t n)
 {
 	struct list items = { .out = top->out };
 
-	if (inv->n_grants == 0)
+	if (n == 0)
 		return;
 	put_key(top, "grants");
 	hdp_buffer_put(top->out, "[");
-	for (size_t i = 0; i < inv->n_grants; i++)
-		put_grant(&items, &inv->grants[i]);
+	for (size_t i = 0; i < n; i++)
+		put_grant(&items, &grants[i]);
 	hdp_buffer_put(top->out, "]");
 }
 
-HAMIDP_EXPORT int hamidp_inventory_to_json(const struct hamidp_inventory *inv, char **ret_text,
-					   size_t *ret_len)
+int hdp_inventory_write(const struct hamidp_inventory *inv, const struct hdp_stated_grant *grants,
+			size_t n_grants, char **ret_text, size_t *ret_len)
 {
 	struct hdp_buffer out = { 0 };
 	struct list top = { .out = &out };
@@ -236,7 +236,7 @@ HAMIDP_EXPORT int hamidp_inventory_to_json(const struct hamidp_inventory *inv, c
 	put_devices(&top, inv);
 	put_links(&top, inv);
 	put_paths(&top, "mounts", inv->mounts, inv->n_mounts);
-	put_grants(&top, inv);
+	put_grants(&top, grants, n_grants);
 	hdp_buffer_put(&out, "}");
 
 	text = hdp_buffer_take(&out, ret_len);
@@ -244,4 +244,10 @@ HAMIDP_EXPORT int hamidp_inventory_to_json(const struct hamidp_inventory *inv, c
 		return -ENOMEM;
 	*ret_text = text;
 	return 0;
+}
+
+HAMIDP_EXPORT int hamidp_inventory_to_json(const struct hamidp_inventory *inv, char **ret_text,
+					   size_t *ret_len)
+{
+	return hdp_inventory_write(inv, inv->grants, inv->n_grants, ret_text, ret_len);
 }

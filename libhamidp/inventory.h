@@ -54,3 +54,7 @@ int hdp_inventory_derive(const struct hamidp_inventory *inv,
 
 /* True if both describe the same machine, healths and causes included. */
 bool hdp_inventory_equal(const struct hamidp_inventory *a, const struct hamidp_inventory *b);
+
+/* @inv as JSON with other grants than its own. 0 or -ENOMEM. */
+int hdp_inventory_write(const struct hamidp_inventory *inv, const struct hdp_stated_grant *grants,
+			size_t n_grants, char **ret_text, size_t *ret_len) hdp_must_check;

@@ -20,6 +20,7 @@ struct hamidp_reason;
 #define HDP_UUID_MAX 127U		/* bytes without the NUL */
 #define HDP_STRING_MAX 4096U		/* any other string of a machine */
 #define HDP_JSON_MAX (16U << 20)	/* bytes of one inventory */
+#define HDP_GRANTS_MAX 65536U		/* stated in one inventory */
 #define HDP_MEMORY_MIB_MAX (1ULL << 32) /* 4 PiB a device */
 
 struct hdp_path { /* a device node, or (without permissions) a read-only mount */

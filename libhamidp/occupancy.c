@@ -121,6 +121,16 @@ static uint32_t find_holder(const struct hamidp_occupancy *occ, const char *name
 	}
 }
 
+bool hdp_occupancy_find(const struct hamidp_occupancy *occ, const char *name, uint32_t *ret_holder)
+{
+	uint32_t at, holder = find_holder(occ, name, &at);
+
+	if (holder == NO_HOLDER)
+		return false;
+	*ret_holder = holder;
+	return true;
+}
+
 static int grow_hash(struct hamidp_occupancy *occ)
 {
 	uint32_t size = occ->hash_size ? 2 * occ->hash_size : 8, at;

@@ -30,6 +30,9 @@ struct hamidp_occupancy {
 	uint32_t names_len, names_cap;
 };
 
+/* The index of a holder that holds something. */
+bool hdp_occupancy_find(const struct hamidp_occupancy *occ, const char *name, uint32_t *ret_holder);
+
 /*
  * For a caller that must not fail half-way. Room for one more holder, of this name: 0 or -ENOMEM,
  * and nothing anyone sees changed.

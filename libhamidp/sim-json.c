@@ -10,7 +10,6 @@
 #include "sim-json.h"
 
 #define MOUNTS_MAX 256U	  /* of a machine */
-#define GRANTS_MAX 65536U /* of a machine */
 #define SLOTS_MAX 65536U  /* of one grant */
 #define EVENTS_MAX 4096U  /* of a script */
 #define LINKS_MAX ((size_t)HDP_DEVICES_MAX * HDP_DEVICES_MAX)
@@ -254,7 +253,7 @@ static int read_sim(const json_t *value, const struct hdp_json_at *at, void *out
 READ_ARRAY(read_devices, HDP_DEVICES_MAX, hdp_json_read_device)
 READ_ARRAY(read_links, LINKS_MAX, hdp_json_read_link)
 READ_ARRAY(read_mounts, MOUNTS_MAX, read_mount)
-READ_ARRAY(read_grants, GRANTS_MAX, read_grant)
+READ_ARRAY(read_grants, HDP_GRANTS_MAX, read_grant)
 
 static const struct hdp_json_field top_fields[] = {
 	{ .key = "schema", .kind = HDP_JSON_FN, .required = true, .fn = read_schema },

@@ -17,7 +17,7 @@ deny_include() {
 
 # The rooms of the library that map values to values.
 pure_rooms() {
-	existing libhamidp/{place,choose,layout,policy,occupancy,decide,decision,request,edits,inventory,links,text,reason,slot,publish,holddown,room}*.[ch]
+	existing libhamidp/{place,choose,plan,fleet,index,layout,policy,occupancy,decide,decision,request,edits,inventory,links,text,reason,slot,publish,holddown,room}*.[ch]
 }
 
 public_headers_self_contained() {

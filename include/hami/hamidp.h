@@ -12,6 +12,8 @@
  *   occupancy   who holds which slots                a value, no I/O
  *   decision    which slots a request gets           a value, no I/O
  *   publication which slots a scheduler is shown     a value, no I/O
+ *   plan        what would have to move for one      a value, no I/O
+ *   fleet       many layouts with their occupancies  a value, no I/O
  *   node        driver + store of this machine       I/O, one pollable fd
  *   grant       a decision that was committed        immutable picture
  *   edits       what a container must get            a value, no I/O
@@ -27,6 +29,7 @@
 #include <hami/edits.h>
 #include <hami/error.h>
 #include <hami/explain.h>
+#include <hami/fleet.h>
 #include <hami/grant.h>
 #include <hami/inventory.h>
 #include <hami/layout.h>
@@ -34,6 +37,7 @@
 #include <hami/node.h>
 #include <hami/occupancy.h>
 #include <hami/place.h>
+#include <hami/plan.h>
 #include <hami/publish.h>
 #include <hami/reason.h>
 #include <hami/version.h>

@@ -66,6 +66,25 @@ struct hamidp_layout *hamidp_occupancy_layout(const struct hamidp_occupancy *occ
 int hamidp_occupancy_load(struct hamidp_occupancy *occ, struct hamidp_reason *reason);
 
 /**
+ * hamidp_occupancy_to_json() - the machine and who holds what, as an inventory
+ * @occ: occupancy
+ * @ret_text: where to store the NUL-terminated text, to be released with free()
+ * @ret_len: where to store its length without the NUL, or NULL
+ *
+ * The inventory of the layout as hamidp_inventory_to_json() writes it, but with "grants" that say
+ * what @occ holds: id is the holder, memory and share are what the layout makes of the slots, over
+ * all devices of the grant. Grants are in the order of their first slots; a holder with slots of
+ * two resources has one for each. Reading the text, laying it out by the same policy and
+ * hamidp_occupancy_load() give an equal occupancy.
+ *
+ * Return: 0; -EINVAL (a holder's name is no UTF-8 text of one line, or more than 65,536 grants) or
+ * -ENOMEM.
+ *
+ * Since: 0.1
+ */
+int hamidp_occupancy_to_json(const struct hamidp_occupancy *occ, char **ret_text, size_t *ret_len);
+
+/**
  * hamidp_occupancy_hold() - mark one slot as held
  * @occ: occupancy
  * @slot: slot number

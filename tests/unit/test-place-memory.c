@@ -194,7 +194,118 @@ static int use_edits(struct fixture *f)
 	return r;
 }
 
-static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits };
+/* Card 0 has 95 free slots, so that one of the two that hold the others has to move for 96. */
+static int use_plan(struct fixture *f)
+{
+	struct hamidp_occupancy *occ = NULL;
+	struct hamidp_request *req = NULL;
+	struct hamidp_plan *plan = NULL;
+	char *text = NULL, *json = NULL;
+	int r;
+
+	r = hamidp_request_new(&req);
+	if (r == 0)
+		r = hamidp_plan_new(&plan);
+	if (r == 0)
+		r = hamidp_plan_pin(plan, "two");
+	if (r == 0)
+		r = hamidp_occupancy_new(f->layout, &occ);
+	if (r == 0)
+		r = hamidp_occupancy_hold(occ, 0, "one");
+	if (r == 0)
+		r = hamidp_occupancy_hold(occ, 96, "two");
+	if (r == 0) {
+		hamidp_request_set_units(req, 96);
+		r = hamidp_plan_make(plan, f->layout, occ, req, f->reason);
+	}
+	if (r == 0 && (hamidp_plan_n_moves(plan) != 1 || hamidp_plan_n_pinned(plan) != 1))
+		r = -EIO;
+	if (r == 0)
+		r = hamidp_plan_to_text(plan, NULL, NULL, &text, NULL);
+	if (r == 0)
+		r = hamidp_occupancy_to_json(occ, &json, NULL);
+	free(json);
+	free(text);
+	hamidp_plan_free(plan);
+	hamidp_request_free(req);
+	hamidp_occupancy_free(occ);
+	return r;
+}
+
+static int use_fleet(struct fixture *f)
+{
+	struct hamidp_fleet *fleet = NULL;
+	struct hamidp_request *req = NULL;
+	struct hamidp_decision *decision = NULL;
+	size_t node = 9;
+	int r;
+
+	r = hamidp_request_new(&req);
+	if (r == 0)
+		r = hamidp_decision_new(&decision);
+	if (r == 0)
+		r = hamidp_fleet_new(&fleet);
+	if (r == 0)
+		r = hamidp_fleet_add(fleet, "b", f->layout, NULL);
+	if (r == 0)
+		r = hamidp_fleet_add(fleet, "a", f->layout, NULL);
+	for (uint32_t units = 1; r == 0 && units < 3; units++) {
+		hamidp_request_set_units(req, units);
+		r = hamidp_fleet_place(fleet, req, NULL, NULL, decision, &node, f->reason);
+		if (r == 0 && node != 1)
+			r = -EIO;
+		if (r == 0)
+			r = hamidp_fleet_apply(fleet, node, decision, "someone", f->reason);
+		if (r == 0)
+			r = hamidp_fleet_release(fleet, node, "someone");
+	}
+	hamidp_fleet_free(fleet);
+	hamidp_request_free(req);
+	hamidp_decision_free(decision);
+	return r;
+}
+
+static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits, use_plan,
+						  use_fleet };
+
+/* A scheduler's loop, once the kinds of requests and the holders have been seen. */
+START_TEST(a_fleet_takes_no_memory_once_warm)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct hamidp_fleet *fleet = NULL;
+	unsigned long taken = 0;
+	char name[16];
+	int r = 0;
+
+	ck_assert_ptr_nonnull(f);
+	draw_large(f, false);
+	ck_assert_int_eq(hamidp_fleet_new(&fleet), 0);
+	for (unsigned i = 0; i < 20; i++) {
+		snprintf(name, sizeof(name), "node-%u", i);
+		ck_assert_int_eq(hamidp_fleet_add(fleet, name, f->layout, NULL), 0);
+	}
+	hamidp_request_reset(f->req);
+	for (unsigned round = 0; r == 0 && round < 20; round++) {
+		size_t node;
+
+		for (uint32_t units = 1; r == 0 && units < 40; units++) {
+			unsigned long before = n_allocations;
+
+			hamidp_request_set_units(f->req, units);
+			r = hamidp_fleet_place(fleet, f->req, NULL, NULL, f->decision, &node,
+					       f->reason);
+			taken += round > 1 ? n_allocations - before : 0;
+			r = r < 0 ? r : hamidp_fleet_apply(fleet, node, f->decision, "a", NULL);
+			r = r < 0 ? r : hamidp_fleet_release(fleet, node, "a");
+		}
+	}
+	ck_assert_int_eq(r, 0);
+	ck_assert_uint_eq(taken, 0);
+	hamidp_fleet_free(fleet);
+	fixture_done(f);
+	free(f);
+}
+END_TEST
 
 START_TEST(every_allocation_may_fail)
 {
@@ -236,6 +347,7 @@ int main(void)
 	TCase *tcase = tcase_create("memory");
 
 	tcase_add_loop_test(tcase, no_memory_is_taken_once_grown, 0, 2);
+	tcase_add_test(tcase, a_fleet_takes_no_memory_once_warm);
 	tcase_add_loop_test(tcase, every_allocation_may_fail, 0, ARRAY_SIZE(uses));
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);
