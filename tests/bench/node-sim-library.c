@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The library's policies: hamidp_place() on a layout of the machine. */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node-sim.h"
+
+struct library {
+	struct hamidp_layout *layout;
+	struct hamidp_occupancy *occ;
+	struct hamidp_request *req;
+	struct hamidp_decision *decision;
+};
+
+static int make_layout(const struct machine *machine, const struct mix *mix,
+		       const struct policy *policy, struct hamidp_layout **ret)
+{
+	struct hamidp_slicing slicing = { .size = sizeof(slicing), .slots = mix->slots };
+	struct hamidp_policy *cut = NULL;
+	int r;
+
+	(void)policy;
+	r = hamidp_policy_new(&cut);
+	if (r == 0)
+		r = hamidp_policy_add_resource(cut, "hami.com/vgpu", &slicing, NULL, NULL);
+	if (r == 0)
+		r = hamidp_layout_new(machine->inv, cut, ret, NULL);
+	hamidp_policy_free(cut);
+	return r;
+}
+
+int library_new(const struct machine *machine, const struct mix *mix, const struct policy *policy,
+		struct library **ret)
+{
+	struct library *library = calloc(1, sizeof(*library));
+	int r;
+
+	if (!library)
+		return -ENOMEM;
+	r = make_layout(machine, mix, policy, &library->layout);
+	if (r == 0)
+		r = hamidp_occupancy_new(library->layout, &library->occ);
+	if (r == 0)
+		r = hamidp_request_new(&library->req);
+	if (r == 0)
+		r = hamidp_decision_new(&library->decision);
+	if (r < 0) {
+		library_free(library);
+		return r;
+	}
+	*ret = library;
+	return 0;
+}
+
+struct library *library_free(struct library *library)
+{
+	if (!library)
+		return NULL;
+	hamidp_decision_free(library->decision);
+	hamidp_request_free(library->req);
+	hamidp_occupancy_free(library->occ);
+	hamidp_layout_unref(library->layout);
+	free(library);
+	return NULL;
+}
+
+/* The visible slots of each card: the lowest of its free ones. */
+static int name_visible(const struct node *node, struct library *library)
+{
+	int r = 0;
+
+	for (uint32_t card = 0; card < node->n_cards; card++) {
+		size_t slot = hamidp_layout_device_first_slot(library->layout, card);
+
+		for (uint32_t left = node->visible[card]; r == 0 && left > 0; slot++) {
+			if (hamidp_occupancy_holder(library->occ, slot))
+				continue;
+			r = hamidp_request_add_available(library->req, slot);
+			left--;
+		}
+	}
+	return r;
+}
+
+static int hold(struct library *library, uint64_t holder, uint32_t *parts)
+{
+	char name[32];
+
+	memset(parts, 0, CARDS_MAX * sizeof(*parts));
+	for (size_t i = 0; i < hamidp_decision_n_slots(library->decision); i++)
+		parts[hamidp_layout_slot_device(library->layout,
+						hamidp_decision_slot(library->decision, i))]++;
+	(void)snprintf(name, sizeof(name), "%" PRIu64, holder);
+	return hamidp_occupancy_apply(library->occ, library->decision, name, NULL);
+}
+
+int library_choose(struct node *node, const struct arrival *arrival, uint64_t holder,
+		   uint32_t *ret_parts)
+{
+	struct library *library = node->library;
+	uint32_t n_visible = 0;
+	int r = 0;
+
+	for (uint32_t card = 0; card < node->n_cards; card++)
+		n_visible += node->visible[card];
+	if (n_visible < arrival->n_cards * arrival->slots)
+		return -ENOSPC;
+	hamidp_request_reset(library->req);
+	if (node->publish_table) {
+		hamidp_request_set_units(library->req, arrival->n_cards * arrival->slots);
+		r = name_visible(node, library);
+	} else {
+		hamidp_request_set_devices(library->req, arrival->n_cards, arrival->slots);
+	}
+	if (r == 0)
+		r = hamidp_place(library->layout, library->occ, library->req, library->decision,
+				 NULL);
+	if (r == 0 && hamidp_decision_is_split(library->decision))
+		return -ENOSPC;
+	return r < 0 ? r : hold(library, holder, ret_parts);
+}
+
+int library_release(struct library *library, uint64_t holder)
+{
+	char name[32];
+
+	(void)snprintf(name, sizeof(name), "%" PRIu64, holder);
+	return hamidp_occupancy_release(library->occ, name);
+}
