@@ -65,10 +65,20 @@ static int make_node(struct cluster *cluster, size_t i)
 	return hamidp_occupancy_new(*layout, &node->occ);
 }
 
-static void forget(int64_t *costs, size_t n)
+/* What is known of a node's costs no longer holds. */
+static void forget(int64_t *costs, size_t n_shapes, size_t n_nodes, size_t node)
 {
-	for (size_t i = 0; i < n; i++)
-		costs[i] = COST_UNKNOWN;
+	for (size_t s = 0; s < n_shapes; s++)
+		costs[s * n_nodes + node] = COST_UNKNOWN;
+}
+
+static int64_t *new_costs(size_t n_shapes, size_t n_nodes)
+{
+	int64_t *costs = calloc(n_shapes * n_nodes, sizeof(*costs));
+
+	for (size_t i = 0; costs && i < n_nodes; i++)
+		forget(costs, n_shapes, n_nodes, i);
+	return costs;
 }
 
 static int fill(struct cluster *cluster)
@@ -77,13 +87,10 @@ static int fill(struct cluster *cluster)
 	int r;
 
 	cluster->nodes = calloc(trace->n_nodes, sizeof(*cluster->nodes));
-	cluster->costs = calloc(trace->n_nodes * trace->n_shapes, sizeof(*cluster->costs));
-	cluster->gpu_costs =
-		calloc(trace->n_nodes * trace->n_gpu_shapes, sizeof(*cluster->gpu_costs));
+	cluster->costs = new_costs(trace->n_shapes, trace->n_nodes);
+	cluster->gpu_costs = new_costs(trace->n_gpu_shapes, trace->n_nodes);
 	if (!cluster->nodes || !cluster->costs || !cluster->gpu_costs)
 		return -ENOMEM;
-	forget(cluster->costs, trace->n_nodes * trace->n_shapes);
-	forget(cluster->gpu_costs, trace->n_nodes * trace->n_gpu_shapes);
 
 	r = hamidp_request_new(&cluster->req);
 	if (r == 0)
@@ -181,7 +188,7 @@ static int64_t decision_cost(const struct cluster *cluster, const struct node *n
 int64_t cluster_library_cost(struct cluster *cluster, size_t i, const struct shape *shape)
 {
 	struct node *node = &cluster->nodes[i];
-	int64_t *cost = &cluster->gpu_costs[i * cluster->trace->n_gpu_shapes + shape->gpu_shape];
+	int64_t *cost = &cluster->gpu_costs[shape->gpu_shape * cluster->trace->n_nodes + i];
 
 	if (shape->n_gpus == 0)
 		return 0;
@@ -242,11 +249,11 @@ int cluster_commit(struct cluster *cluster, size_t i, const struct shape *shape,
 				hamidp_reason_text(cluster->reason));
 			return r;
 		}
-		forget(&cluster->gpu_costs[i * trace->n_gpu_shapes], trace->n_gpu_shapes);
+		forget(cluster->gpu_costs, trace->n_gpu_shapes, trace->n_nodes, i);
 	}
 	node->cpu_milli -= shape->cpu_milli;
 	node->memory_mib -= shape->memory_mib;
-	forget(&cluster->costs[i * trace->n_shapes], trace->n_shapes);
+	forget(cluster->costs, trace->n_shapes, trace->n_nodes, i);
 	cluster->n_placed++;
 	cluster->allocated_milli += (uint64_t)shape->n_gpus * shape->gpu_milli;
 	return 0;

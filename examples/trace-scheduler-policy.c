@@ -172,12 +172,19 @@ static int64_t fgd_choose(struct cluster *cluster, size_t i, const struct shape 
 	return best;
 }
 
+/*
+ * In steps of a tenth of a GPU: its scheduler scores nodes from 0 to 100, and equal scores go by
+ * name. The exact gradient spreads pods over nodes that hardly differ, and allocates less.
+ */
 static int64_t fgd_cost(struct cluster *cluster, size_t i, const struct shape *shape)
 {
+	int64_t step = (int64_t)cluster->trace->n_pods * CARD_MILLI / 10, cost;
 	uint32_t cards;
 
-	return cluster_fits(cluster, i, shape) ? fgd_choose(cluster, i, shape, &cards)
-					       : COST_NO_FIT;
+	if (!cluster_fits(cluster, i, shape))
+		return COST_NO_FIT;
+	cost = fgd_choose(cluster, i, shape, &cards);
+	return (cost - (cost < 0 ? step - 1 : 0)) / step;
 }
 
 static uint32_t fgd_cards(struct cluster *cluster, size_t i, const struct shape *shape)

@@ -57,7 +57,7 @@ static size_t choose_node(struct cluster *cluster, const struct policy *policy, 
 	size_t node = NO_NODE;
 
 	for (size_t i = 0; i < trace->n_nodes; i++) {
-		int64_t *cost = &cluster->costs[i * trace->n_shapes + s];
+		int64_t *cost = &cluster->costs[s * trace->n_nodes + i];
 
 		if (*cost == COST_UNKNOWN)
 			*cost = policy->cost(cluster, i, &trace->shapes[s]);

@@ -69,8 +69,8 @@ struct cluster {
 	const struct trace *trace;
 	struct node *nodes;
 	struct hamidp_layout *layouts[CARDS_MAX + 1]; /* by number of cards */
-	int64_t *costs;				      /* [node][shape], for the policy that runs */
-	int64_t *gpu_costs;			      /* [node][GPU shape], what the library says */
+	int64_t *costs;				      /* [shape][node], for the policy that runs */
+	int64_t *gpu_costs;			      /* [GPU shape][node], what the library says */
 	struct hamidp_request *req;
 	struct hamidp_decision *decision;
 	struct hamidp_reason *reason;
