@@ -19,6 +19,12 @@ static const char *const all_mixes[] = { "trace.8",    "trace.10",   "share.10",
 					 "multi50.10", "mig.7",	     "pow2.8",
 					 "uniform.8",  "article2.8", "fracmulti.8" };
 
+static const char *const all_machines[] = {
+	"dgx1-v100",	     "dgx-a100",   "dgx-h100", "mi300x-x8",
+	"rtx4090-x8-allsys", "rtx8000-x4", "l40s-x4",  "a100-pcie-x4-bridged",
+	"gb200-tray",	     "dgx2-v100",
+};
+
 static void print_optional(const char *key, double value, double scale)
 {
 	if (value < 0)
@@ -48,26 +54,46 @@ static void print_summary(const struct scenario *scenario, const struct policy *
 	fflush(stdout);
 }
 
-/* Every mix, size and load; publish=placeable on 8 cards. */
+/* Every mix and load on equal cards; publish=placeable besides on 8 of them. */
+static int run_plain(const struct options *opts, uint32_t n_cards)
+{
+	static const uint64_t loads[] = { 70, 90, 110 };
+	struct machine machine = { 0 };
+	int r = machine_plain(n_cards, &machine);
+
+	for (size_t mix = 0; r == 0 && mix < sizeof(all_mixes) / sizeof(all_mixes[0]); mix++)
+		for (size_t load = 0; r == 0 && load < 3; load++) {
+			r = compare_policies(opts, &machine, all_mixes[mix], loads[load], false,
+					     print_summary);
+			if (r == 0 && n_cards == 8)
+				r = compare_policies(opts, &machine, all_mixes[mix], loads[load],
+						     true, print_summary);
+		}
+	machine_done(&machine);
+	return r;
+}
+
+/* The mix with many requests for several cards, where links matter. */
+static int run_machine(const struct options *opts, const char *name)
+{
+	struct machine machine = { 0 };
+	int r = machine_open(name, &machine);
+
+	if (r == 0)
+		r = compare_policies(opts, &machine, "multi50.10", 90, false, print_summary);
+	machine_done(&machine);
+	return r;
+}
+
 static int run_full(const struct options *opts)
 {
 	static const uint32_t sizes[] = { 4, 8, 16 };
-	static const uint64_t loads[] = { 70, 90, 110 };
 	int r = 0;
 
-	for (size_t size = 0; size < 3; size++) {
-		struct machine machine = { 0 };
-
-		r = machine_plain(sizes[size], &machine);
-		for (size_t i = 0; r == 0 && i < 3 * sizeof(all_mixes) / sizeof(all_mixes[0]); i++)
-			for (int publishes = 0; r == 0 && publishes <= (sizes[size] == 8);
-			     publishes++)
-				r = compare_policies(opts, &machine, all_mixes[i / 3], loads[i % 3],
-						     publishes, print_summary);
-		machine_done(&machine);
-		if (r < 0)
-			return r;
-	}
+	for (size_t i = 0; r == 0 && i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		r = run_plain(opts, sizes[i]);
+	for (size_t i = 0; r == 0 && i < sizeof(all_machines) / sizeof(all_machines[0]); i++)
+		r = run_machine(opts, all_machines[i]);
 	return r;
 }
 
