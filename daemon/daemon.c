@@ -76,33 +76,36 @@ static void on_resource_state(enum endpoint_state state, void *userdata)
 	tell_status(d);
 }
 
-static int update_resources(struct daemon *d)
+/*
+ * A resource that is offered goes on with its old list where the new one cannot be sent; one that
+ * cannot even start is a reason to end, and a list that is too long is the configuration's fault.
+ */
+static enum daemon_exit update_resources(struct daemon *d)
 {
-	int r = 0;
+	enum daemon_exit exit_status = DAEMON_OK;
 
 	for (size_t i = 0; i < d->n_resources; i++) {
 		struct complaint complaint = { "" };
-		int one = resource_update(d->resources[i], &complaint);
+		int r = resource_update(d->resources[i], &complaint);
 
-		if (one < 0 && complaint.text[0])
+		if (r < 0 && complaint.text[0])
 			log_err("%s", complaint.text);
-		if (one < 0)
-			r = one;
+		if (r < 0 && !resource_is_started(d->resources[i]))
+			exit_status = r == -EMSGSIZE ? DAEMON_USAGE : DAEMON_FAILED;
 	}
-	return r;
+	return exit_status;
 }
 
-/* A resource that has been published goes on with its old list; one that cannot start is fatal. */
 static void on_change(bool layout, void *userdata)
 {
 	struct daemon *d = userdata;
+	enum daemon_exit exit_status;
 
 	if (layout)
 		node_log_layout(hamidp_node_layout(d->node));
-	if (update_resources(d) < 0)
-		for (size_t i = 0; i < d->n_resources; i++)
-			if (!resource_n_slots(d->resources[i]))
-				(void)sd_event_exit(d->event, DAEMON_FAILED);
+	exit_status = update_resources(d);
+	if (exit_status != DAEMON_OK)
+		(void)sd_event_exit(d->event, exit_status);
 	tell_status(d);
 }
 
@@ -151,11 +154,22 @@ static int open_loop(struct daemon *d)
 		r = notify_watchdog(d->event);
 	if (r >= 0)
 		r = node_loop_new(d->event, d->node, on_change, d, &d->loop);
-	if (r >= 0)
-		r = rpc_new(d->event, &d->rpc);
 	if (r < 0)
 		log_err("cannot set up the event loop: %s", strerror(-r));
 	return r < 0 ? r : 0;
+}
+
+static int open_rpc(struct daemon *d)
+{
+	int r;
+
+	r = rpc_new(d->event, &d->rpc);
+	if (r == -EAGAIN)
+		log_err("cannot start gRPC: this process may not have enough threads (up to 38): "
+			"raise its pids limit (TasksMax=, ulimit -u)");
+	else if (r < 0)
+		log_err("cannot start gRPC: %s", strerror(-r));
+	return r;
 }
 
 static enum daemon_exit take_guards(struct daemon *d)
@@ -179,6 +193,19 @@ static enum daemon_exit take_guards(struct daemon *d)
 		}
 	}
 	return DAEMON_OK;
+}
+
+/* A driver may fail in other words for this, and containers get nodes that we never opened. */
+static void check_dev(const struct daemon *d)
+{
+	const char *sysroot = options_text(d->opts, OPTION_SYSROOT);
+	dp_cleanup_free char *path = NULL;
+
+	if (asprintf(&path, "%s/dev", strcmp(sysroot, "/") != 0 ? sysroot : "") < 0)
+		path = NULL;
+	else if (access(path, R_OK | X_OK) < 0)
+		log_warning("%s: no access to device nodes: %m; run as root, with it mounted",
+			    path);
 }
 
 /* Is there something to serve? Otherwise one line, and the end if so configured. */
@@ -211,7 +238,7 @@ static enum daemon_exit open_resources(struct daemon *d)
 			return DAEMON_FAILED;
 		}
 	}
-	return update_resources(d) < 0 ? DAEMON_FAILED : DAEMON_OK;
+	return update_resources(d);
 }
 
 static enum daemon_exit start(struct daemon *d)
@@ -219,25 +246,32 @@ static enum daemon_exit start(struct daemon *d)
 	enum daemon_exit exit_status;
 
 	exit_status = take_guards(d);
-	if (exit_status == DAEMON_OK)
+	if (exit_status == DAEMON_OK) {
+		check_dev(d);
 		exit_status = node_open(d->opts, &d->node);
+	}
 	if (exit_status == DAEMON_OK)
 		exit_status = check_node(d);
-	if (exit_status == DAEMON_OK && open_loop(d) < 0)
+	if (exit_status == DAEMON_OK && (open_loop(d) < 0 || open_rpc(d) < 0))
 		exit_status = DAEMON_FAILED;
 	if (exit_status == DAEMON_OK)
 		exit_status = open_resources(d);
 	return exit_status;
 }
 
-static void stop(struct daemon *d)
+/* False: gRPC still holds something, and its threads would meet our exit handlers. */
+static bool stop(struct daemon *d)
 {
+	bool clean = true;
+
 	notify_stopping();
 	for (size_t i = 0; d->resources && i < d->n_resources; i++)
 		if (d->resources[i])
 			resource_stop(d->resources[i]);
-	if (d->rpc && rpc_stop(d->rpc) < 0)
+	if (d->rpc && rpc_stop(d->rpc) < 0) {
 		log_warning("calls did not end in time, leaving them behind");
+		clean = false;
+	}
 	for (size_t i = 0; d->resources && i < d->n_resources; i++)
 		resource_free(d->resources[i]);
 	rpc_free(d->rpc);
@@ -249,6 +283,15 @@ static void stop(struct daemon *d)
 	free(d->resources);
 	free(d->instances);
 	sd_event_unref(d->event);
+	return clean;
+}
+
+static void check_node_name(const struct options *opts)
+{
+	if (opts->config && opts->config->n_nodes && !opts->node_name[0])
+		log_warning("%s: 'nodes' is set, but the variable NODE_NAME is not; only a pattern "
+			    "that matches an empty name is taken",
+			    opts->config->file);
 }
 
 enum daemon_exit daemon_run(const struct options *opts)
@@ -257,6 +300,7 @@ enum daemon_exit daemon_run(const struct options *opts)
 	enum daemon_exit exit_status;
 	int r;
 
+	check_node_name(opts);
 	r = block_signals();
 	if (r < 0) {
 		log_err("cannot block signals: %s", strerror(-r));
@@ -271,7 +315,8 @@ enum daemon_exit daemon_run(const struct options *opts)
 			log_err("the event loop failed: %s", strerror(-r));
 		exit_status = r < 0 ? DAEMON_FAILED : (enum daemon_exit)r;
 	}
-	stop(&d);
+	if (!stop(&d))
+		_exit((int)exit_status);
 	return exit_status;
 }
 

@@ -13,14 +13,10 @@
 #include "macro.h"
 
 #define IDS_SHOWN 32 /* in the one line of a grant */
+#define IDS_A_LINE 256
 
-static void print_ids(FILE *out, const char *const *ids, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		(void)fprintf(out, "%s%s", i ? "," : "", ids[i]);
-}
-
-static void log_ids(const char *resource, size_t i, const char *what, const struct dp_ids *ids)
+static void log_some_ids(const char *resource, size_t i, const char *what, const struct dp_ids *ids,
+			 size_t first)
 {
 	dp_cleanup_free char *text = NULL;
 	size_t len;
@@ -28,9 +24,22 @@ static void log_ids(const char *resource, size_t i, const char *what, const stru
 
 	if (!out)
 		return;
-	print_ids(out, ids->ids, ids->n_ids);
+	for (size_t k = first; k < ids->n_ids && k < first + IDS_A_LINE; k++)
+		(void)fprintf(out, "%s%s", k > first ? "," : "", ids->ids[k]);
 	if (fclose(out) == 0)
-		log_debug("%s: container %zu: %s (%zu): %s", resource, i, what, ids->n_ids, text);
+		log_debug("%s: container %zu: %s (%zu%s): %s", resource, i, what, ids->n_ids,
+			  first ? ", more" : "", text);
+}
+
+/* In full, over as many lines as it takes: one of all would be cut. */
+static void log_ids(const char *resource, size_t i, const char *what, const struct dp_ids *ids)
+{
+	size_t first = 0;
+
+	do {
+		log_some_ids(resource, i, what, ids, first);
+		first += IDS_A_LINE;
+	} while (first < ids->n_ids);
 }
 
 void dp_service_log_allocate(const struct dp_service *service,

@@ -96,7 +96,8 @@ static struct rpc_call *call_end(struct endpoint_call *call, struct endpoint_cal
 }
 
 /* Cut at a character's start: the text goes out as UTF-8. */
-static void format_text(char *buf, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void format_text(char *buf, size_t size,
+							      const char *fmt, va_list ap)
 {
 	int n = vsnprintf(buf, size, fmt, ap);
 

@@ -66,12 +66,14 @@ static void carry_out(struct endpoint *e, unsigned todo)
 
 static void report(struct endpoint *e, unsigned todo)
 {
-	if (todo & REG_DO_GIVE_UP)
+	if (todo & REG_DO_GIVE_UP) {
+		rpc_set_broken(e->rpc);
 		set_state(e, ENDPOINT_FAILED, "our own gRPC server does not answer");
-	else if (reg_state_is_registered(&e->reg))
+	} else if (reg_state_is_registered(&e->reg)) {
 		set_state(e, ENDPOINT_REGISTERED, "the kubelet watches our list");
-	else if (e->state == ENDPOINT_REGISTERED)
+	} else if (e->state == ENDPOINT_REGISTERED) {
 		set_state(e, ENDPOINT_WAITING, "the kubelet no longer watches our list");
+	}
 }
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *userdata)

@@ -14,15 +14,15 @@
 #include "log.h"
 #include "macro.h"
 
-#define DIR_MASK                                                                               \
-	(IN_CREATE | IN_DELETE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | \
-	 IN_ONLYDIR)
+#define GONE_MASK (IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+#define DIR_MASK (GONE_MASK | IN_CREATE | IN_MOVED_TO)
 #define POLL_US UINT64_C(1000000)
 #define SETTLE_MAX 8 /* rounds until the watched directories are the existing ones */
 
 /* A watched directory. */
 struct dir_watch {
 	sd_event_source *source;
+	uint32_t mask;
 	dev_t dev;
 	ino_t ino;
 };
@@ -35,7 +35,6 @@ struct kubelet_watch {
 	kubelet_watch_fn fn;
 	void *userdata;
 	struct dir_watch own, parent;
-	const char *child;     /* in @dir: the way from the watched parent */
 	sd_event_source *poll; /* while inotify does not work */
 	struct kubelet_identity identity;
 	uint64_t last_generation;
@@ -50,7 +49,8 @@ static void dir_watch_drop(struct dir_watch *d)
 }
 
 /* Watch @path unless that is what is watched. Return: 1 changed, 0 as it was, or an error. */
-static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const char *path)
+static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const char *path,
+			 uint32_t mask)
 {
 	struct stat st;
 	int r;
@@ -60,14 +60,15 @@ static int dir_watch_set(struct kubelet_watch *w, struct dir_watch *d, const cha
 		dir_watch_drop(d);
 		return r;
 	}
-	if (d->source && d->dev == st.st_dev && d->ino == st.st_ino)
+	if (d->source && d->mask == mask && d->dev == st.st_dev && d->ino == st.st_ino)
 		return 0;
 	dir_watch_drop(d);
-	r = sd_event_add_inotify(w->event, &d->source, path, DIR_MASK, on_event, w);
+	r = sd_event_add_inotify(w->event, &d->source, path, mask, on_event, w);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return 1; /* gone meanwhile: look again */
 	if (r < 0)
 		return r;
+	d->mask = mask;
 	d->dev = st.st_dev;
 	d->ino = st.st_ino;
 	return 1;
@@ -98,15 +99,17 @@ static int watch_dirs(struct kubelet_watch *w)
 	for (int i = 0; i < SETTLE_MAX; i++) {
 		int r, r2;
 
-		r = dir_watch_set(w, &w->own, w->dir);
+		r = dir_watch_set(w, &w->own, w->dir, DIR_MASK);
 		if (r < 0)
 			return r;
 		find_parent(w->dir, parent);
-		r2 = dir_watch_set(w, &w->parent, parent);
+		/*
+		 * While the directory exists, only for its end: the directory itself tells of that
+		 * too, but not while somebody has it open.
+		 */
+		r2 = dir_watch_set(w, &w->parent, parent, w->own.source ? GONE_MASK : DIR_MASK);
 		if (r2 < 0)
 			return r2;
-		w->child = w->dir + strlen(parent);
-		w->child += strspn(w->child, "/");
 		if (!r && !r2)
 			return 0;
 	}
@@ -188,18 +191,14 @@ static int on_poll(sd_event_source *source, uint64_t usec, void *userdata)
 	return 0;
 }
 
-/* Other entries come and go, too, in a busy parent often. */
-static bool is_ours(const struct kubelet_watch *w, const struct dir_watch *d,
-		    const struct inotify_event *event)
+/* Without our directory, any new one may lead to it. */
+static bool concerns(const struct kubelet_watch *w, const struct dir_watch *d, const char *name)
 {
-	size_t len;
+	const char *slash = strrchr(w->dir, '/');
 
-	if (!event->len)
-		return true;
 	if (d == &w->own)
-		return strcmp(event->name, w->name) == 0;
-	len = strlen(event->name);
-	return strncmp(w->child, event->name, len) == 0 && (w->child[len] == '/' || !w->child[len]);
+		return strcmp(name, w->name) == 0;
+	return !w->own.source || strcmp(name, slash + 1) == 0;
 }
 
 static int on_event(sd_event_source *source, const struct inotify_event *event, void *userdata)
@@ -209,7 +208,7 @@ static int on_event(sd_event_source *source, const struct inotify_event *event, 
 
 	if (event->mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT))
 		dir_watch_drop(d);
-	else if (!is_ours(w, d, event))
+	else if (event->len && !concerns(w, d, event->name))
 		return 0;
 	review(w);
 	return 0;

@@ -64,23 +64,14 @@ bool log_priority_enabled(int priority)
 /* systemd sets JOURNAL_STREAM to "dev:inode" of the stderr it gave us. */
 static bool stderr_is_journal(void)
 {
-	static atomic_int known; /* 0 not asked yet, 1 no, 2 yes */
-	const char *env;
+	const char *env = getenv("JOURNAL_STREAM");
 	char mine[64];
 	struct stat st;
-	int answer = 1;
 
-	if (atomic_load(&known))
-		return atomic_load(&known) == 2;
-	env = getenv("JOURNAL_STREAM");
-	if (env && fstat(STDERR_FILENO, &st) == 0) {
-		(void)snprintf(mine, sizeof(mine), "%ju:%ju", (uintmax_t)st.st_dev,
-			       (uintmax_t)st.st_ino);
-		if (strcmp(mine, env) == 0)
-			answer = 2;
-	}
-	atomic_store(&known, answer);
-	return answer == 2;
+	if (!env || fstat(STDERR_FILENO, &st) < 0)
+		return false;
+	(void)snprintf(mine, sizeof(mine), "%ju:%ju", (uintmax_t)st.st_dev, (uintmax_t)st.st_ino);
+	return strcmp(mine, env) == 0;
 }
 
 static const char *level_name(int priority)

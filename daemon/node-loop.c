@@ -19,19 +19,18 @@ struct node_loop {
 	void *userdata;
 };
 
-/* A driver that fails is an error that the library has logged; one that is back is news. */
+/* Errors and a driver that fails the library has logged itself, louder. */
 static int event_priority(const struct hamidp_node *node, const struct hamidp_event *event)
 {
 	switch (hamidp_event_type(event)) {
 	case HAMIDP_EVENT_HEALTH:
 		return hamidp_event_health(event) == HAMIDP_HEALTH_HEALTHY ? LOG_INFO : LOG_WARNING;
-	case HAMIDP_EVENT_ERROR:
 	case HAMIDP_EVENT_LOST:
 		return LOG_WARNING;
-	case HAMIDP_EVENT_LAYOUT:
-		return LOG_INFO;
 	case HAMIDP_EVENT_DRIVER:
 		return hamidp_node_state(node, NULL) < 0 ? LOG_DEBUG : LOG_INFO;
+	case HAMIDP_EVENT_ERROR:
+	case HAMIDP_EVENT_LAYOUT: /* said by resource */
 	case HAMIDP_EVENT_GRANTED:
 	case HAMIDP_EVENT_SUPERSEDED:
 	case HAMIDP_EVENT_RELEASED:
@@ -51,10 +50,9 @@ static void note(struct change *change, enum hamidp_event_type type)
 {
 	bool grants = type == HAMIDP_EVENT_GRANTED || type == HAMIDP_EVENT_SUPERSEDED ||
 		      type == HAMIDP_EVENT_RELEASED;
-	bool health = type == HAMIDP_EVENT_HEALTH || type == HAMIDP_EVENT_ERROR;
 
 	change->any = change->any || !grants;
-	change->layout = change->layout || !(grants || health);
+	change->layout = change->layout || type == HAMIDP_EVENT_LAYOUT || type == HAMIDP_EVENT_LOST;
 }
 
 static struct change take_events(struct hamidp_node *node)

@@ -22,8 +22,8 @@ static void log_library(void *userdata, int priority, const char *func, const ch
 	const bool *opening = userdata;
 
 	(void)func;
-	if (priority > LOG_WARNING)
-		priority = LOG_DEBUG; /* what it tells of besides also comes as an event */
+	if (priority == LOG_NOTICE || priority == LOG_INFO)
+		return; /* all of it comes as events too */
 	if (!*opening || priority > LOG_ERR)
 		log_at(priority, "%s", message);
 }
@@ -78,20 +78,17 @@ enum daemon_exit node_open(const struct options *opts, struct hamidp_node **ret)
 	return exit_status;
 }
 
-/* A card that was left out is a warning, one whose slots were shrunk is not. */
+/* Why a card is left out or shrunk the library has said. */
 static void log_card(const struct hamidp_layout *layout, size_t pos)
 {
 	const struct hamidp_inventory *inv = hamidp_layout_inventory(layout);
 	const struct hamidp_device *card = hamidp_inventory_device(inv, pos);
-	const char *notice = hamidp_layout_device_notice(layout, pos);
-	uint32_t n_slots = hamidp_layout_device_n_slots(layout, pos);
 
-	if (notice)
-		log_at(n_slots ? LOG_INFO : LOG_WARNING, "%s", notice);
 	log_debug("%s: %s, PCI %s, NUMA node %" PRId32 ", %" PRIu64 " MiB, %" PRIu32
 		  " slots of %" PRIu64 " MiB, %s",
 		  hamidp_device_uuid(card), hamidp_device_model(card), hamidp_device_pci(card),
-		  hamidp_device_numa_node(card), hamidp_device_memory_mib(card), n_slots,
+		  hamidp_device_numa_node(card), hamidp_device_memory_mib(card),
+		  hamidp_layout_device_n_slots(layout, pos),
 		  hamidp_layout_slice_memory_mib(layout, pos, 1),
 		  hamidp_health_to_string(hamidp_device_health(card)));
 }

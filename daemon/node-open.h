@@ -11,5 +11,5 @@ struct options;
 
 /* Logs why not. DAEMON_OK with *@ret owned by the caller (hamidp_node_close()). */
 enum daemon_exit node_open(const struct options *opts, struct hamidp_node **ret);
-/* Cards, slots and notices. */
+/* Cards and slots. */
 void node_log_layout(const struct hamidp_layout *layout);

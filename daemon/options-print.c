@@ -7,14 +7,39 @@
 #include "options.h"
 #include "units.h"
 
+/* What stands for the value; where the type is not all there is to say, the range follows. */
+static const char *placeholder(const struct option_spec *spec)
+{
+	switch (spec->type) {
+	case OPTION_TYPE_TEXT:
+		return "NAME";
+	case OPTION_TYPE_PATH:
+		return "DIR";
+	case OPTION_TYPE_NUMBER:
+		return "N";
+	case OPTION_TYPE_RATIO:
+		return "RATIO";
+	case OPTION_TYPE_DRIVER:
+	case OPTION_TYPE_BOOL:
+	case OPTION_TYPE_WORD:
+		break;
+	}
+	return NULL;
+}
+
 static void print_flag(const struct option_spec *spec, FILE *out)
 {
+	bool has_range = spec->type == OPTION_TYPE_NUMBER || spec->type == OPTION_TYPE_RATIO;
+	const char *value = placeholder(spec);
 	char accepted[160], env[OPTION_NAME_MAX];
 
 	option_accepted(spec, accepted, sizeof(accepted));
 	option_env_name(spec, env);
-	(void)fprintf(out, "  --%s=%s\n        %s\n        ", spec->flag, accepted, spec->help);
-	(void)fprintf(out, "default: %s; environment: %s%s%s\n",
+	(void)fprintf(out, "  --%s=%s\n        %s", spec->flag, value ? value : accepted,
+		      spec->help);
+	if (has_range)
+		(void)fprintf(out, "; %s", accepted);
+	(void)fprintf(out, "\n        default: %s; environment: %s%s%s\n",
 		      spec->fallback ? spec->fallback : spec->unset, env, spec->alias ? ", " : "",
 		      spec->alias ? spec->alias : "");
 }

@@ -66,6 +66,14 @@ static int replace_text(char **text, const char *with, struct complaint *complai
 	return 0;
 }
 
+static int set_config(struct options *opts, const char *where, const char *path,
+		      struct complaint *complaint)
+{
+	if (!path[0])
+		return complain(complaint, -EINVAL, "%s: '': accepted: the path of a file", where);
+	return replace_text(&opts->config_path, path, complaint);
+}
+
 static void fill_flags(struct option flags[static FLAG_N + 1])
 {
 	memset(flags, 0, (FLAG_N + 1) * sizeof(*flags));
@@ -94,7 +102,7 @@ static int take_flag(struct options *opts, int flag, struct complaint *complaint
 
 	switch (flag) {
 	case FLAG_CONFIG:
-		return replace_text(&opts->config_path, optarg, complaint);
+		return set_config(opts, "--config", optarg, complaint);
 	case FLAG_HELP:
 		set_action(opts, OPTIONS_HELP);
 		return 0;
@@ -283,8 +291,8 @@ static int load(struct options *opts, int argc, char **argv, char *const *envp,
 		return r;
 	is_named = opts->config_path || config;
 	if (!opts->config_path)
-		r = replace_text(&opts->config_path, config ? config : OPTIONS_CONFIG_DEFAULT,
-				 complaint);
+		r = set_config(opts, "HAMI_CONFIG", config ? config : OPTIONS_CONFIG_DEFAULT,
+			       complaint);
 	if (r == 0)
 		r = replace_text(&opts->node_name, node ? node : "", complaint);
 	if (r == 0)

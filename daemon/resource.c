@@ -26,7 +26,8 @@ struct resource {
 	void *userdata;
 	struct dp_service *service;
 	struct endpoint *endpoint; /* NULL: there was never a slot */
-	struct device_list list;   /* as published */
+	bool started;
+	struct device_list list; /* as published */
 	struct dp_arena arena;
 };
 
@@ -143,7 +144,9 @@ static int start_endpoint(struct resource *resource, const struct dp_list *list,
 		return complain(complaint, r, "%s: cannot be served in %s: %s", resource->name,
 				config.plugin_dir, strerror(-r));
 	complaint->text[0] = '\0';
-	return endpoint_start(resource->endpoint);
+	r = endpoint_start(resource->endpoint);
+	resource->started = r == 0;
+	return r;
 }
 
 int resource_update(struct resource *resource, struct complaint *complaint)
@@ -182,6 +185,11 @@ int resource_update(struct resource *resource, struct complaint *complaint)
 const char *resource_name(const struct resource *resource)
 {
 	return resource->name;
+}
+
+bool resource_is_started(const struct resource *resource)
+{
+	return resource->started;
 }
 
 size_t resource_n_slots(const struct resource *resource)

@@ -36,6 +36,8 @@ int resource_new(const char *name, const struct options *opts, struct hamidp_nod
 int resource_update(struct resource *resource, struct complaint *complaint);
 
 const char *resource_name(const struct resource *resource);
+/* It was offered to the kubelet, and stays so. */
+bool resource_is_started(const struct resource *resource);
 size_t resource_n_slots(const struct resource *resource);
 size_t resource_n_healthy(const struct resource *resource);
 bool resource_is_registered(const struct resource *resource);

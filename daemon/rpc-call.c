@@ -170,9 +170,9 @@ void rpc_server_fail_unanswered(struct rpc_server *server, const char *text)
 {
 	struct srv_call *c;
 
-	LIST_FOREACH(c, &server->calls, list)
-	if (c->unanswered && !c->answered && !c->closed)
-		call_send_status(c, RPC_UNAVAILABLE, NULL, 0, text);
+	LIST_FOREACH (c, &server->calls, list)
+		if (c->unanswered && !c->answered && !c->closed)
+			call_send_status(c, RPC_UNAVAILABLE, NULL, 0, text);
 }
 
 void rpc_server_orphan_calls(struct rpc_server *server)
@@ -190,9 +190,9 @@ bool rpc_server_has_pending(const struct rpc_server *server)
 {
 	const struct srv_call *c;
 
-	LIST_FOREACH(c, &server->calls, list)
-	if (c->n_pending)
-		return true;
+	LIST_FOREACH (c, &server->calls, list)
+		if (c->n_pending)
+			return true;
 	return false;
 }
 
@@ -230,9 +230,9 @@ void rpc_server_send_list(struct rpc_server *server)
 {
 	struct srv_call *c;
 
-	LIST_FOREACH(c, &server->calls, list)
-	if (c->is_stream)
-		stream_send_list(c);
+	LIST_FOREACH (c, &server->calls, list)
+		if (c->is_stream)
+			stream_send_list(c);
 }
 
 static void stream_closed(struct srv_call *c)
@@ -266,8 +266,8 @@ void rpc_server_end_streams(struct rpc_server *server, enum rpc_status status, c
 {
 	struct srv_call *c;
 
-	LIST_FOREACH(c, &server->calls, list)
-	stream_end(c, status, text);
+	LIST_FOREACH (c, &server->calls, list)
+		stream_end(c, status, text);
 }
 
 static void stream_open(struct srv_call *c)

@@ -106,8 +106,8 @@ void rpc_server_drop_connections(struct rpc_server *server)
 {
 	struct rpc_conn *conn;
 
-	LIST_FOREACH(conn, &server->conns, list)
-	(void)shutdown(conn->fd, SHUT_RDWR);
+	LIST_FOREACH (conn, &server->conns, list)
+		(void)shutdown(conn->fd, SHUT_RDWR);
 }
 
 void rpc_server_free_connections(struct rpc_server *server)

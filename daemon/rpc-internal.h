@@ -34,7 +34,8 @@ struct rpc {
 	struct rpc_tag_list ready; /* of the main thread */
 	LIST_HEAD(, rpc_server) servers;
 	LIST_HEAD(, rpc_client) clients;
-	bool stuck; /* a stop timed out: gRPC may still write to what we allocated */
+	bool stuck; /* a stop timed out, or gRPC is broken: it may still write to what we allocated
+		     */
 };
 
 struct srv_call;
@@ -72,6 +73,9 @@ void rpc_tag_give(struct rpc_tag *tag);
 /* Run all finished tags, waiting up to @timeout_ms for one. */
 void rpc_run_tags(struct rpc *rpc, int timeout_ms);
 uint64_t rpc_now_us(void);
+
+/* threads: rpc-threads.c. Return: 0, or -EAGAIN where gRPC's threads could not start. */
+int rpc_check_threads(void);
 
 /* calls: rpc-call.c */
 void rpc_server_arm(struct rpc_server *server);

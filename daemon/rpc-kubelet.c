@@ -208,14 +208,14 @@ void rpc_clients_stop_begin(struct rpc *rpc)
 {
 	struct rpc_client *c;
 
-	LIST_FOREACH(c, &rpc->clients, list)
-	(void)rpc_client_cancel(c);
+	LIST_FOREACH (c, &rpc->clients, list)
+		(void)rpc_client_cancel(c);
 }
 
 void rpc_clients_stop_force(struct rpc *rpc)
 {
 	struct rpc_client *c;
 
-	LIST_FOREACH(c, &rpc->clients, list)
-	(void)shutdown(c->fd, SHUT_RDWR);
+	LIST_FOREACH (c, &rpc->clients, list)
+		(void)shutdown(c->fd, SHUT_RDWR);
 }

@@ -176,12 +176,7 @@ static int start_pump(struct rpc *rpc)
 	rpc->cq = grpc_completion_queue_create_for_next(NULL);
 	r = pthread_create(&rpc->pump, NULL, pump_main, rpc);
 	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r != 0) {
-		grpc_completion_queue_shutdown(rpc->cq);
-		(void)grpc_completion_queue_next(rpc->cq, gpr_inf_future(GPR_CLOCK_REALTIME), NULL);
-		grpc_completion_queue_destroy(rpc->cq);
-		grpc_shutdown();
-	}
+	/* No grpc_shutdown() on failure: it waits for its own threads, which lack as well. */
 	return -r;
 }
 
@@ -205,6 +200,8 @@ int rpc_new(sd_event *event, struct rpc **ret)
 	if (r >= 0)
 		(void)sd_event_source_set_description(rpc->source, "grpc");
 	if (r >= 0)
+		r = rpc_check_threads();
+	if (r >= 0)
 		r = start_pump(rpc);
 	if (r < 0) {
 		sd_event_source_unref(rpc->source);
@@ -221,9 +218,9 @@ static bool all_quiet(struct rpc *rpc, struct rpc_server *only)
 {
 	struct rpc_server *server;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	if ((!only || server == only) && !rpc_server_is_quiet(server))
-		return false;
+	LIST_FOREACH (server, &rpc->servers, list)
+		if ((!only || server == only) && !rpc_server_is_quiet(server))
+			return false;
 	return only || LIST_EMPTY(&rpc->clients);
 }
 
@@ -231,9 +228,9 @@ static bool none_alive(struct rpc *rpc, struct rpc_server *only)
 {
 	struct rpc_server *server;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	if ((!only || server == only) && server->n_live > server->n_unanswered)
-		return false;
+	LIST_FOREACH (server, &rpc->servers, list)
+		if ((!only || server == only) && server->n_live > server->n_unanswered)
+			return false;
 	return true;
 }
 
@@ -241,9 +238,9 @@ static void cancel_servers(struct rpc *rpc, struct rpc_server *only)
 {
 	struct rpc_server *server;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	if (!only || server == only)
-		rpc_server_stop_cancel(server);
+	LIST_FOREACH (server, &rpc->servers, list)
+		if (!only || server == only)
+			rpc_server_stop_cancel(server);
 }
 
 /*
@@ -254,9 +251,9 @@ static void cut_connections(struct rpc *rpc, struct rpc_server *only)
 {
 	struct rpc_server *server;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	if (!only || server == only)
-		rpc_server_drop_connections(server);
+	LIST_FOREACH (server, &rpc->servers, list)
+		if (!only || server == only)
+			rpc_server_drop_connections(server);
 	if (!only)
 		rpc_clients_stop_force(rpc);
 }
@@ -266,11 +263,13 @@ int rpc_stop_some(struct rpc *rpc, struct rpc_server *only)
 	uint64_t start_us = rpc_now_us(), cancel_us = start_us + STOP_GRACE_US, cut_us = 0;
 	struct rpc_server *server;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	if (!only || server == only)
-		rpc_server_stop_begin(server);
+	LIST_FOREACH (server, &rpc->servers, list)
+		if (!only || server == only)
+			rpc_server_stop_begin(server);
 	if (!only)
 		rpc_clients_stop_begin(rpc);
+	if (rpc->stuck)
+		return -ETIMEDOUT;
 	while (!all_quiet(rpc, only)) {
 		uint64_t now_us = rpc_now_us();
 
@@ -297,13 +296,18 @@ int rpc_stop(struct rpc *rpc)
 	return rpc_stop_some(rpc, NULL);
 }
 
+void rpc_set_broken(struct rpc *rpc)
+{
+	rpc->stuck = true;
+}
+
 unsigned rpc_n_unanswered(const struct rpc *rpc)
 {
 	const struct rpc_server *server;
 	unsigned n = 0;
 
-	LIST_FOREACH(server, &rpc->servers, list)
-	n += server->n_unanswered;
+	LIST_FOREACH (server, &rpc->servers, list)
+		n += server->n_unanswered;
 	return n;
 }
 
@@ -312,6 +316,7 @@ struct rpc *rpc_free(struct rpc *rpc)
 	if (!rpc)
 		return NULL;
 	(void)rpc_stop(rpc);
+	rpc->source = sd_event_source_disable_unref(rpc->source);
 	if (rpc->stuck)
 		return NULL;
 	while (!LIST_EMPTY(&rpc->servers))
@@ -321,7 +326,6 @@ struct rpc *rpc_free(struct rpc *rpc)
 	rpc_run_tags(rpc, 0);
 	grpc_completion_queue_destroy(rpc->cq);
 	grpc_shutdown();
-	sd_event_source_disable_unref(rpc->source);
 	sd_event_unref(rpc->event);
 	(void)dp_close(rpc->event_fd);
 	(void)pthread_mutex_destroy(&rpc->lock);

@@ -85,7 +85,10 @@ struct rpc_server_ops {
 	void (*stream_closed)(uint64_t stream_id, unsigned n_open, void *userdata);
 };
 
-/* Return: 0, -ENOMEM, -EAGAIN (no thread could be started), or what sd-event or eventfd says. */
+/*
+ * Return: 0, -ENOMEM, -EAGAIN (this process may not have the threads that gRPC starts: 8 to 38,
+ * by the number of processors), or what sd-event or eventfd says.
+ */
 int rpc_new(sd_event *event, struct rpc **ret);
 
 /*
@@ -97,6 +100,12 @@ int rpc_new(sd_event *event, struct rpc **ret);
  */
 int rpc_stop(struct rpc *rpc);
 struct rpc *rpc_free(struct rpc *rpc);
+
+/*
+ * gRPC does not work in this process, for want of threads: from now on rpc_stop() and the frees
+ * leave what gRPC has alone, since its shutdown would wait for ever for threads that never were.
+ */
+void rpc_set_broken(struct rpc *rpc);
 
 /* Calls that a handler has and has not answered yet, over all servers. */
 unsigned rpc_n_unanswered(const struct rpc *rpc);

@@ -27,6 +27,9 @@ static bool hangs(const struct hdp_sim *sim, const char *uuid)
 
 int hdp_sim_wait_answer(struct hdp_sim *sim, const char *uuid, struct hamidp_reason *reason)
 {
+	if (hangs(sim, uuid) && !sim->env->watch) /* nothing would ever end the wait */
+		return hdp_fail(reason, -ETIMEDOUT, HAMIDP_REASON_DRIVER_FAILED,
+				"simulated machine '%s' does not answer", sim->env->argument);
 	while (hangs(sim, uuid) && !sim->cancelled)
 		pthread_cond_wait(&sim->woken, &sim->lock);
 	if (sim->cancelled)
@@ -201,6 +204,7 @@ static void load(struct hdp_sim *sim)
 	sim->rc = r;
 	sim->why = why;
 	sim->changed = true;
+	sim->reload = r == -ENOMEM;
 	pthread_cond_broadcast(&sim->woken);
 	pthread_mutex_unlock(&sim->lock);
 }
@@ -327,7 +331,7 @@ static int sim_next_event(void *priv, struct hdp_driver_event *ret)
 	struct hdp_sim *sim = priv;
 	const struct hdp_sim_event *event;
 
-	if (sim->watch && hdp_watch_changed(sim->watch))
+	if (sim->watch && (hdp_watch_changed(sim->watch) || sim->reload))
 		load(sim);
 	if (sim->changed) { /* first, so that errors find their device */
 		sim->changed = false;
@@ -361,13 +365,8 @@ static void drop_grants(struct hdp_machine *machine)
 	machine->cap_grants = 0;
 }
 
-static int enumerate_locked(struct hdp_sim *sim, struct hdp_machine *ret,
-			    struct hamidp_reason *reason)
+static int check_loaded(const struct hdp_sim *sim, struct hamidp_reason *reason)
 {
-	int r = hdp_sim_wait_answer(sim, NULL, reason);
-
-	if (r < 0)
-		return r;
 	if (sim->rc < 0) {
 		hdp_reason_copy(reason, &sim->why);
 		return sim->rc;
@@ -376,6 +375,18 @@ static int enumerate_locked(struct hdp_sim *sim, struct hdp_machine *ret,
 		return hdp_fail(reason, -ENODEV, HAMIDP_REASON_NO_DRIVER,
 				"driver not loaded: simulated machine '%s' says so",
 				sim->env->argument);
+	return 0;
+}
+
+static int enumerate_locked(struct hdp_sim *sim, struct hdp_machine *ret,
+			    struct hamidp_reason *reason)
+{
+	int r = hdp_sim_wait_answer(sim, NULL, reason);
+
+	if (r == 0)
+		r = check_loaded(sim, reason);
+	if (r < 0)
+		return r;
 	r = hdp_machine_parse(sim->text, sim->len, ret, NULL, reason);
 	if (r == 0)
 		drop_grants(ret);
@@ -405,6 +416,8 @@ static int probe_locked(struct hdp_sim *sim, const char *uuid, struct hamidp_rea
 {
 	int r = hdp_sim_wait_answer(sim, uuid, reason);
 
+	if (r == 0 && sim->rc != -EPROTO) /* a broken edit says nothing of the devices */
+		r = check_loaded(sim, reason);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < sim->machine.n_devices; i++) {

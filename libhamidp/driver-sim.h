@@ -28,6 +28,7 @@ struct hdp_sim {
 	char *path;		      /* NULL: bundled */
 	struct hdp_watch *watch;      /* NULL: not watched */
 	bool changed;		      /* to be announced, by the node's thread */
+	bool reload;		      /* there was no memory for the last look */
 	struct hdp_sim_event *events; /* to be fired, ascending */
 	size_t n_events, next_event;
 	uint64_t last_seq;

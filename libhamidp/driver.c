@@ -166,9 +166,15 @@ static int open_auto(struct hdp_driver_host *host, struct hamidp_reason *reason)
 
 int hdp_driver_host_open(struct hdp_driver_host *host, struct hamidp_reason *reason)
 {
+	const struct hdp_driver *named;
+
 	if (is_auto(host->spec))
 		return open_auto(host, reason);
-	return open_one(host, find_driver(host->table, host->spec), reason);
+	named = find_driver(host->table, host->spec);
+	if (!named)
+		return hdp_fail(reason, -ENODEV, HAMIDP_REASON_NO_DRIVER,
+				"driver '%.80s': not built in", host->spec);
+	return open_one(host, named, reason);
 }
 
 void hdp_driver_host_free(void *arg)

@@ -36,7 +36,7 @@ static size_t utf8_len(const unsigned char *s)
 	return n;
 }
 
-static bool text_is_good(const char *text, size_t max)
+bool hdp_edit_text_fits(const char *text, size_t max)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t at = 0, n;
@@ -53,13 +53,7 @@ static bool text_is_good(const char *text, size_t max)
 
 bool hdp_edit_text_is_good(const char *text)
 {
-	return text_is_good(text, HDP_EDIT_STRING_MAX);
-}
-
-bool hdp_edit_env_is_good(const char *name, const char *value)
-{
-	return hdp_edit_text_is_good(name) && name[0] && !strchr(name, '=') &&
-	       text_is_good(value, HDP_EDIT_ENV_MAX - strlen(name) - 1);
+	return hdp_edit_text_fits(text, HDP_EDIT_STRING_MAX);
 }
 
 bool hdp_edit_path_is_good(const char *path)

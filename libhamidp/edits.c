@@ -166,7 +166,8 @@ HAMIDP_EXPORT int hamidp_edits_add_env(struct hamidp_edits *edits, const char *n
 {
 	struct hdp_edit edit = { .key = (char *)name, .value = (char *)value };
 
-	if (!hdp_edit_env_is_good(name, value))
+	if (!hdp_edit_text_is_good(name) || !name[0] || strchr(name, '=') ||
+	    !hdp_edit_text_fits(value, HDP_EDIT_ENV_MAX - strlen(name)))
 		return -EINVAL;
 	return list_put(&edits->lists[HDP_EDIT_ENV], &edit);
 }

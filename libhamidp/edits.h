@@ -11,7 +11,7 @@
 
 #define HDP_EDITS_MAX 4096U	  /* entries of one kind */
 #define HDP_EDIT_STRING_MAX 4096U /* bytes of a string without the NUL */
-#define HDP_EDIT_ENV_MAX 131071U  /* bytes of "NAME=value": what Linux takes, without the NUL */
+#define HDP_EDIT_ENV_MAX 131070U  /* name and value: Linux takes 128 KiB with '=' and NUL */
 #define HDP_EDIT_ARGS_MAX 256U	  /* arguments of a hook */
 
 enum hdp_edit_kind {
@@ -48,10 +48,10 @@ struct hamidp_edits {
 int hdp_edits_copy(const struct hamidp_edits *src, struct hamidp_edits **ret) hdp_must_check;
 
 /* Names that may be written into edits and specifications. */
-bool hdp_cdi_kind_is_good(const char *kind);   /* "vendor.com/class" */
-bool hdp_cdi_device_is_good(const char *name); /* what follows the '=' */
-bool hdp_cdi_name_is_good(const char *name);   /* "vendor.com/class=name" */
-bool hdp_edit_text_is_good(const char *text);  /* UTF-8, no control characters, not too long */
-bool hdp_edit_env_is_good(const char *name, const char *value);
+bool hdp_cdi_kind_is_good(const char *kind);	       /* "vendor.com/class" */
+bool hdp_cdi_device_is_good(const char *name);	       /* what follows the '=' */
+bool hdp_cdi_name_is_good(const char *name);	       /* "vendor.com/class=name" */
+bool hdp_edit_text_fits(const char *text, size_t max); /* UTF-8, no control characters */
+bool hdp_edit_text_is_good(const char *text); /* UTF-8, no control characters, not too long */
 bool hdp_edit_path_is_good(const char *path); /* such a text, absolute */
 bool hdp_hook_name_is_good(const char *name);

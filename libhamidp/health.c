@@ -104,6 +104,8 @@ static void end_fault(struct hdp_health *h)
 bool hdp_health_present(struct hdp_health *h, enum hamidp_health said, const char *cause,
 			uint64_t now_us)
 {
+	if (said == HAMIDP_HEALTH_HEALTHY && h->said != said)
+		h->probe_failed = false; /* the driver's word is the later one */
 	h->present = true;
 	h->said = said;
 	set_text(h->said_cause, cause);
@@ -140,6 +142,8 @@ bool hdp_health_fault(struct hdp_health *h, enum hdp_fault_class fault_class, ui
 bool hdp_health_probed(struct hdp_health *h, int rc, const char *cause, uint64_t now_us)
 {
 	h->device_silence = HDP_ANSWERS;
+	if (!h->present) /* it left in between, and will be probed when it is back */
+		return update(h, now_us);
 	h->probe_failed = rc < 0;
 	set_text(h->probe_cause, cause && cause[0] ? cause : "the probe failed");
 	h->next_probe_us = rc < 0 ? now_us + HDP_REPROBE_US : UINT64_MAX;

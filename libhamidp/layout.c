@@ -132,40 +132,34 @@ static void say_total(const struct hdp_device_info *info, uint64_t total, char *
 }
 
 static void say_misfit(const struct hdp_device_info *info, const struct hamidp_slicing *how,
-		       uint64_t total, uint64_t shrunk, char notice[NOTICE_SIZE])
+		       uint64_t total, const char *verdict, char notice[NOTICE_SIZE])
 {
 	/* At most 1024 x 2^32, no overflow. */
 	uint64_t need = how->slots * how->memory_mib;
 	char has[96];
 
 	say_total(info, total, has, sizeof(has));
-	if (shrunk)
-		(void)snprintf(notice, NOTICE_SIZE,
-			       "%u slots of %llu MiB need %llu MiB, the card %s: slots shrunk to "
-			       "%llu MiB",
-			       how->slots, (unsigned long long)how->memory_mib,
-			       (unsigned long long)need, has, (unsigned long long)shrunk);
-	else
-		(void)snprintf(notice, NOTICE_SIZE,
-			       "%u slots of %llu MiB need %llu MiB, the card %s: left out",
-			       how->slots, (unsigned long long)how->memory_mib,
-			       (unsigned long long)need, has);
+	(void)snprintf(notice, NOTICE_SIZE, "%u slots of %llu MiB need %llu MiB, the card %s: %s",
+		       how->slots, (unsigned long long)how->memory_mib, (unsigned long long)need,
+		       has, verdict);
 }
 
-static struct fit fit_memory(const struct hdp_device_info *info, const struct hamidp_slicing *how)
+static struct fit fit_memory(const struct hdp_device_info *info, const struct hamidp_slicing *how,
+			     enum hamidp_memory_fit rule)
 {
 	uint64_t total = total_mib(info, how);
 	uint64_t even = total / how->slots;
+	const char *out = rule == HAMIDP_MEMORY_FIT_STRICT ? "not accepted" : "left out";
 	struct fit fit = { 0 };
 	char has[96];
 
 	if (info->memory_mib == 0) {
-		(void)snprintf(fit.notice, NOTICE_SIZE, "its memory is not known: left out");
+		(void)snprintf(fit.notice, NOTICE_SIZE, "its memory is not known: %s", out);
 	} else if (even == 0) {
 		say_total(info, total, has, sizeof(has));
 		(void)snprintf(fit.notice, NOTICE_SIZE,
-			       "%u slots need at least 1 MiB each, the card %s: left out",
-			       how->slots, has);
+			       "%u slots need at least 1 MiB each, the card %s: %s", how->slots,
+			       has, out);
 	} else if (how->memory_mib == 0) {
 		fit.slot_mib = even;
 	} else if (how->memory_mib <= even) {
@@ -173,9 +167,13 @@ static struct fit fit_memory(const struct hdp_device_info *info, const struct ha
 	} else {
 		unsigned __int128 need = (unsigned __int128)how->slots * how->memory_mib;
 		bool near = need * 100 <= (unsigned __int128)total * (100 + ROUNDING_PERCENT);
+		char shrunk[64];
 
+		(void)snprintf(shrunk, sizeof(shrunk), "slots shrunk to %llu MiB",
+			       (unsigned long long)even);
 		fit.slot_mib = near ? even : 0;
-		say_misfit(info, how, total, fit.slot_mib, fit.notice);
+		say_misfit(info, how, total,
+			   near && rule == HAMIDP_MEMORY_FIT_SHRINK ? shrunk : out, fit.notice);
 	}
 	return fit;
 }
@@ -203,7 +201,7 @@ static int lay_out_device(const struct hamidp_policy *policy, const struct hamid
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_DRIVER_LIMIT,
 				"%s: %u slots are not accepted, the driver supports 1 to %u",
 				info->uuid, how.slots, inv->max_slots);
-	fit = fit_memory(info, &how);
+	fit = fit_memory(info, &how, policy->fit);
 	if (*fit.notice && policy->fit == HAMIDP_MEMORY_FIT_STRICT)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_MEMORY_FIT, "%s: %s", info->uuid,
 				fit.notice);

@@ -300,9 +300,9 @@ static int wait_for(struct hamidp_node *node, struct hdp_call *call, unsigned ti
 	return 0;
 }
 
-int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, unsigned timeout_ms,
-		  struct hamidp_reason *reason)
+int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, struct hamidp_reason *reason)
 {
+	bool is_look = (*call)->kind == HDP_CALL_LOOK;
 	int r;
 
 	if (is_inline(node)) {
@@ -310,7 +310,7 @@ int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, unsigned tim
 	} else {
 		if (is_mute(node, *call))
 			return timed_out(node, reason);
-		r = wait_for(node, *call, timeout_ms);
+		r = wait_for(node, *call, is_look ? node->first_look_ms : node->call_ms);
 		if (r == -ETIMEDOUT)
 			*call = NULL; /* it is the node's until it returns */
 		if (r == -ETIMEDOUT || r == -EBUSY)

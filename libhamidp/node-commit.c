@@ -4,7 +4,7 @@
  * Decision to grant. Everything that can fail is made first; then one transaction of the store
  * decides; what follows it cannot fail:
  *
- *   check -> prepare -> pictures -> occupancy -> store | swap, events, unprepare what ended
+ *   check -> prepare -> pictures -> room -> store | swap, events, unprepare what ended
  */
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include <hami/place.h>
 
 #include "node-internal.h"
+#include "occupancy.h"
 #include "text.h"
 
-DEFINE_CLEANUP(struct hamidp_occupancy *, hamidp_occupancy_free)
 DEFINE_CLEANUP(struct hamidp_edits *, hamidp_edits_free)
 
 struct lessened {		      /* an older grant that loses slots */
@@ -41,7 +41,6 @@ struct commit {
 	struct lessened *lessened;
 	size_t n_lessened;
 	struct hdp_grant_record *records; /* of the lessened, for the store */
-	struct hamidp_occupancy *occupancy;
 };
 
 static bool name_is_good(const char *name)
@@ -295,44 +294,6 @@ static int make_lessened(struct commit *c)
 	return 0;
 }
 
-static int hold_all(struct hamidp_occupancy *occ, const struct hamidp_layout *layout,
-		    const struct hamidp_grant *grant)
-{
-	for (size_t i = 0; i < grant->n_slots; i++) {
-		size_t slot;
-		int r;
-
-		if (hamidp_layout_find_slot(layout, grant->slots[i], &slot) < 0)
-			continue;
-		r = hamidp_occupancy_hold(occ, slot, grant->id);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-/* The occupancy that will be: a copy only where older grants have to give way. */
-static int make_occupancy(struct commit *c)
-{
-	int r = 0;
-
-	if (c->n_lessened && hamidp_occupancy_clone(c->node->occupancy, &c->occupancy) < 0)
-		return hdp_oom(c->reason);
-	for (size_t i = 0; i < c->n_lessened && r == 0; i++) {
-		(void)hamidp_occupancy_release(c->occupancy, c->lessened[i].record.id);
-		r = hold_all(c->occupancy, c->node->layout, c->lessened[i].picture);
-	}
-	for (size_t i = 0; i < c->n_slots && r == 0; i++)
-		r = hamidp_occupancy_hold(c->occupancy ? c->occupancy : c->node->occupancy,
-					  c->slots[i], c->id);
-	if (r == -ENOMEM)
-		return hdp_oom(c->reason);
-	if (r < 0) /* a slot twice in one decision, which no decision has */
-		return hdp_fail(c->reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"the decision contradicts itself");
-	return 0;
-}
-
 /* The store decides; before it nothing is visible, after it nothing fails. */
 static int store_change(struct commit *c)
 {
@@ -387,10 +348,7 @@ static void swap(struct commit *c)
 					     .time_us = c->grant->created_us,
 					     .grant = c->id };
 
-	if (c->occupancy) {
-		hamidp_occupancy_free(node->occupancy);
-		node->occupancy = take_ptr(c->occupancy);
-	}
+	hdp_occupancy_take_over(node->occupancy, c->slots, c->n_slots, c->id);
 	swap_lessened(c);
 	node->grants[node->n_grants++] = hamidp_grant_ref(c->grant);
 	hdp_event_push(&node->events, &info, "grant %s: %zu slots of %s", c->id, c->n_slots,
@@ -405,19 +363,15 @@ static int settle(struct commit *c)
 	int r;
 
 	r = make_lessened(c);
-	if (r == 0 && hdp_node_reserve_grant(c->node) < 0)
+	if (r == 0 && (hdp_node_reserve_grant(c->node) < 0 ||
+		       hdp_occupancy_reserve(c->node->occupancy, c->id) < 0))
 		r = hdp_oom(c->reason);
 	if (r == 0)
-		r = make_occupancy(c);
-	if (r == 0)
 		r = store_change(c);
-	if (r == 0) {
+	if (r == 0)
 		swap(c);
-		return 0;
-	}
-	if (!c->occupancy)
-		(void)hamidp_occupancy_release(c->node->occupancy, c->id);
-	hdp_node_unprepare(c->node, c->id);
+	else
+		hdp_node_unprepare(c->node, c->id);
 	return r;
 }
 
@@ -466,7 +420,6 @@ HAMIDP_EXPORT int hamidp_node_commit(struct hamidp_node *node,
 	free(c.records);
 	free(c.slots);
 	free(c.ids);
-	hamidp_occupancy_free(c.occupancy);
 	hamidp_grant_unref(c.grant);
 	hdp_node_update_timers(node);
 	return r;

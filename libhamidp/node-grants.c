@@ -125,7 +125,7 @@ static int unbind(struct hamidp_node *node, const struct hamidp_grant *grant,
 	if (r < 0)
 		return r;
 	(void)strncat(call->container_id, container_id, sizeof(call->container_id) - 1);
-	r = hdp_node_call(node, &call, HDP_CALL_MS, reason);
+	r = hdp_node_call(node, &call, reason);
 	return r == -ENOENT ? 0 : fold(r);
 }
 
@@ -234,7 +234,7 @@ static int call_bind(struct hamidp_node *node, const struct hamidp_grant *grant,
 		if (!call->cgroup_path)
 			return hdp_oom(reason);
 	}
-	return fold(hdp_node_call(node, &call, HDP_CALL_MS, reason));
+	return fold(hdp_node_call(node, &call, reason));
 }
 
 static int bind(struct hamidp_node *node, size_t pos, const struct hamidp_binding *binding,
@@ -350,7 +350,7 @@ HAMIDP_EXPORT int hamidp_node_update(struct hamidp_node *node, const char *grant
 	if (r < 0)
 		return r;
 	call->memory_mib = memory_mib;
-	r = fold(hdp_node_call(node, &call, HDP_CALL_MS, reason));
+	r = fold(hdp_node_call(node, &call, reason));
 	hdp_node_update_timers(node);
 	return r;
 }
@@ -374,7 +374,7 @@ HAMIDP_EXPORT int hamidp_node_usage(struct hamidp_node *node, const char *grant_
 	r = new_call(node, HDP_CALL_USAGE, grant, device, &call, reason);
 	if (r < 0)
 		return r;
-	r = fold(hdp_node_call(node, &call, HDP_CALL_MS, reason));
+	r = fold(hdp_node_call(node, &call, reason));
 	hdp_node_update_timers(node);
 	if (r < 0)
 		return r;

@@ -35,7 +35,8 @@
 #define HDP_CLOSE_MS 1000U
 #define HDP_BACKOFF_MIN_US (1 * HDP_SECOND_US)
 #define HDP_BACKOFF_MAX_US (30 * HDP_SECOND_US)
-#define HDP_BLIND_US (30 * HDP_SECOND_US) /* a driver that fails, until its devices are unhealthy \
+#define HDP_BLIND_US                                                                              \
+	(30 * HDP_SECOND_US)		  /* a driver that fails, until its devices are unhealthy \
 					   */
 #define HDP_AGAIN_US (HDP_SECOND_US / 10) /* after running out of memory */
 #define HDP_HEALTHS_MAX (4 * HDP_DEVICES_MAX)
@@ -101,6 +102,9 @@ struct hamidp_node {
 	struct hdp_driver_host *host;
 	struct hdp_store *store;
 	struct hdp_worker *worker; /* NULL until a call may block */
+	unsigned first_look_ms;
+	unsigned call_ms;
+	unsigned close_ms;
 	int epoll_fd;
 	bool driver_watched; /* its descriptor is in the set */
 
@@ -140,6 +144,9 @@ struct hamidp_node {
 struct hdp_node_parts {
 	const struct hdp_driver *const *drivers;
 	struct hdp_store *store; /* taken over in any case */
+	unsigned first_look_ms;	 /* 0: the library's own; likewise below */
+	unsigned call_ms;
+	unsigned close_ms;
 };
 
 int hdp_node_open_with(const struct hamidp_node_options *opts, const struct hdp_node_parts *parts,
@@ -178,8 +185,7 @@ struct hdp_call *hdp_call_queue_take(struct hdp_call_queue *queue);
  * Run a call and wait for it. The call's own result, or -ETIMEDOUT with the call left to the node:
  * *@call is NULL then.
  */
-int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, unsigned timeout_ms,
-		  struct hamidp_reason *reason);
+int hdp_node_call(struct hamidp_node *node, struct hdp_call **call, struct hamidp_reason *reason);
 void hdp_node_calls_done(struct hamidp_node *node);
 
 /* node-look.c */

@@ -159,15 +159,13 @@ int hdp_node_look_finished(struct hamidp_node *node, struct hdp_call *call)
 		r = take_machine(node, &call->machine);
 	else if (r != -ENOMEM)
 		hdp_node_look_failed(node, r, &call->reason);
-	if (r == -ENOMEM) {
-		node->look_wanted = true;
-		return r;
-	}
-	/* A driver that failed or was left behind may have hung up its devices, too. */
-	if (call->rc == 0 && hdp_driver_may_block(node->host) &&
+	/* A driver that may hang has to show that its devices answer. */
+	if (r == 0 && call->rc == 0 && hdp_driver_may_block(node->host) &&
 	    !(node->flags & HAMIDP_NODE_NO_EVENTS))
-		return hdp_node_probe_all(node);
-	return 0;
+		r = hdp_node_probe_all(node);
+	if (r == -ENOMEM)
+		node->look_wanted = true;
+	return r == -ENOMEM ? r : 0;
 }
 
 static int watch_driver(struct hamidp_node *node)
@@ -198,14 +196,11 @@ static int open_driver(struct hamidp_node *node)
 	return r;
 }
 
-/* Start a look. 0: one is on its way; -ENOMEM; another code: there is no driver, and it was said.
- */
-int hdp_node_look(struct hamidp_node *node)
+static int start_look(struct hamidp_node *node)
 {
 	struct hdp_call *call = NULL;
 	int r;
 
-	node->retry_us = UINT64_MAX;
 	if (!node->host->driver) {
 		r = open_driver(node);
 		if (r < 0)
@@ -222,7 +217,24 @@ int hdp_node_look(struct hamidp_node *node)
 	if (r < 0)
 		return r;
 	node->looking = true;
-	node->look_wanted = false;
 	hdp_node_submit(node, call);
 	return 0;
+}
+
+/*
+ * Start a look. 0: one is on its way; -ENOMEM: it is wanted again; another code: there is no
+ * driver, and that was said.
+ */
+int hdp_node_look(struct hamidp_node *node)
+{
+	int r;
+
+	node->retry_us = UINT64_MAX;
+	node->look_wanted = false;
+	r = start_look(node);
+	if (r == -ENOMEM) {
+		node->look_wanted = true;
+		return hdp_node_again(node, r);
+	}
+	return r;
 }

@@ -102,7 +102,7 @@ static int wait_for_look(struct hamidp_node *node)
 	struct hamidp_reason why = { 0 };
 	int r;
 
-	r = hdp_node_call(node, &call, HDP_FIRST_LOOK_MS, &why);
+	r = hdp_node_call(node, &call, &why);
 	if (!call) { /* it goes on */
 		node->running->silence = HDP_SILENT;
 		hdp_node_driver_mute(node, HDP_SILENT);
@@ -163,6 +163,9 @@ static struct hamidp_node *node_new(const struct hamidp_node_options *opts)
 	node->log = (struct hdp_log){ opts->log_fn, opts->log_userdata, opts->log_priority };
 	node->now_fn = opts->now_fn ? opts->now_fn : boottime_us;
 	node->now_userdata = opts->now_userdata;
+	node->first_look_ms = HDP_FIRST_LOOK_MS;
+	node->call_ms = HDP_CALL_MS;
+	node->close_ms = HDP_CLOSE_MS;
 	node->epoll_fd = -1;
 	node->queued.last = &node->queued.first;
 	node->finished.last = &node->finished.first;
@@ -173,6 +176,16 @@ static struct hamidp_node *node_new(const struct hamidp_node_options *opts)
 	node->backoff_us = HDP_BACKOFF_MIN_US;
 	node->generation = 1;
 	return node;
+}
+
+static void take_times(struct hamidp_node *node, const struct hdp_node_parts *parts)
+{
+	if (parts->first_look_ms)
+		node->first_look_ms = parts->first_look_ms;
+	if (parts->call_ms)
+		node->call_ms = parts->call_ms;
+	if (parts->close_ms)
+		node->close_ms = parts->close_ms;
 }
 
 int hdp_node_open_with(const struct hamidp_node_options *opts, const struct hdp_node_parts *parts,
@@ -193,6 +206,8 @@ int hdp_node_open_with(const struct hamidp_node_options *opts, const struct hdp_
 		return r < 0 ? r : hdp_oom(reason);
 	}
 	node->store = store;
+	if (parts)
+		take_times(node, parts);
 	r = setup(node, &checked, parts, reason);
 	if (r == 0)
 		r = first_look(node, reason);
@@ -224,7 +239,7 @@ static void close_driver(struct hamidp_node *node)
 	}
 	if (driver && driver->cancel)
 		driver->cancel(node->host->priv);
-	if (!hdp_worker_close(node->worker, HDP_CLOSE_MS, hdp_driver_host_free, node->host))
+	if (!hdp_worker_close(node->worker, node->close_ms, hdp_driver_host_free, node->host))
 		log_warning(&node->log, "driver '%s': a call did not return, left behind",
 			    driver ? driver->name : "");
 }

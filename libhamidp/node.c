@@ -54,7 +54,7 @@ void hdp_node_drain_driver(struct hamidp_node *node)
 	while (driver->next_event(node->host->priv, &event) == 0) {
 		switch (event.type) {
 		case HDP_DRIVER_CHANGED:
-			(void)hdp_node_again(node, hdp_node_look(node) == -ENOMEM ? -ENOMEM : 0);
+			(void)hdp_node_look(node);
 			/* An inline look is done before the errors that follow find their device.
 			 */
 			(void)hdp_node_dispatch_step(node);
@@ -109,12 +109,8 @@ static int run_timers(struct hamidp_node *node)
 	if (node->retry_us <= now_us || (node->look_wanted && !node->looking))
 		r = hdp_node_look(node);
 	if (r != -ENOMEM)
-		r = hdp_node_probe_due(node);
-	if (r == -ENOMEM) {
-		node->look_wanted = true;
-		return hdp_node_again(node, r);
-	}
-	return 0;
+		r = hdp_node_again(node, hdp_node_probe_due(node));
+	return r == -ENOMEM ? r : 0;
 }
 
 HAMIDP_EXPORT int hamidp_node_dispatch(struct hamidp_node *node)

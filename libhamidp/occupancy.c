@@ -338,6 +338,38 @@ HAMIDP_EXPORT int hamidp_occupancy_apply(struct hamidp_occupancy *occ,
 	return 0;
 }
 
+int hdp_occupancy_reserve(struct hamidp_occupancy *occ, const char *holder)
+{
+	return reserve(occ, holder);
+}
+
+static void lose_slot(struct hamidp_occupancy *occ, size_t slot)
+{
+	uint32_t holder = occ->slot_holder[slot] - 1;
+	uint32_t at;
+
+	occ->slot_holder[slot] = 0;
+	if (--occ->holders[holder].n_held > 0)
+		return;
+	(void)find_holder(occ, holder_name(occ, holder), &at);
+	drop_from_hash(occ, at);
+	occ->n_used--;
+}
+
+void hdp_occupancy_take_over(struct hamidp_occupancy *occ, const size_t *slots, size_t n_slots,
+			     const char *holder)
+{
+	uint32_t index = take_holder(occ, holder);
+
+	for (size_t i = 0; i < n_slots; i++) {
+		uint32_t before = occ->slot_holder[slots[i]];
+
+		if (before != 0 && before != index + 1)
+			lose_slot(occ, slots[i]);
+		take_slot(occ, slots[i], index);
+	}
+}
+
 HAMIDP_EXPORT int hamidp_occupancy_release(struct hamidp_occupancy *occ, const char *holder)
 {
 	uint32_t at, index = find_holder(occ, holder, &at), left;

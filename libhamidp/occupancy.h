@@ -29,3 +29,12 @@ struct hamidp_occupancy {
 	char *names;	    /* NUL-terminated names one after the other, some no longer used */
 	uint32_t names_len, names_cap;
 };
+
+/*
+ * For a caller that must not fail half-way. Room for one more holder, of this name: 0 or -ENOMEM,
+ * and nothing anyone sees changed.
+ */
+int hdp_occupancy_reserve(struct hamidp_occupancy *occ, const char *holder) hdp_must_check;
+/* Give slots to a holder that room was made for, whoever holds them; others keep their rest. */
+void hdp_occupancy_take_over(struct hamidp_occupancy *occ, const size_t *slots, size_t n_slots,
+			     const char *holder);

@@ -69,19 +69,21 @@ run_tests() {
 	return "$counted"
 }
 
-# build_fuzzers DIR
+# build_fuzzers DIR: and nothing but them.
 build_fuzzers() {
+	local targets
 	CC=clang configure "$1" -Dfuzz=true -Db_lundef=false -Db_sanitize=address,undefined \
 		-Dkubelet=disabled -Dbench=false -Dexamples=false -Dwerror=true
 	step "Building the fuzzers"
-	exec_child ninja -C "$1"
+	mapfile -t targets < <(fuzz_targets "$1" | sed "s|^$PWD/$1/||")
+	[ "${#targets[@]}" -gt 0 ] || die "there is no fuzzer"
+	exec_child ninja -C "$1" "${targets[@]}"
 }
 
 # run_fuzzers DIR SECONDS: every target, one after the other, on a copy of its corpus.
 run_fuzzers() {
 	local dir=$1 seconds=$2 target name targets corpus
 	mapfile -t targets < <(fuzz_targets "$dir")
-	[ "${#targets[@]}" -gt 0 ] || die "no fuzzer was built"
 	mkdir -p "$dir/findings"
 	for target in "${targets[@]}"; do
 		name=${target##*/}

@@ -16,8 +16,8 @@ extern "C" {
  * hamidp_grant_edits() lends the edits of a grant; a program may make its own. Adding the same
  * environment name, container path, CDI name or annotation key again replaces the earlier one.
  * Edits belong to one thread while they are changed, and may be read by many. Strings must be
- * UTF-8 without control characters and at most 4096 bytes; a variable may take 131,071 with its
- * name, the most that Linux passes on. No call here blocks.
+ * UTF-8 without control characters and at most 4096 bytes; a variable's name and value together at
+ * most 131070, which is what Linux takes. No call here blocks.
  */
 
 /* Opaque. */

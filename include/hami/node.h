@@ -143,6 +143,10 @@ int hamidp_node_dispatch(struct hamidp_node *node);
  * @node: node
  * @reason: the sentence for operators if not, or NULL
  *
+ * The layout may have devices all the same: those of a driver that was lost are unhealthy, and
+ * where the driver failed or the policy takes no more, what was served stays until it is known
+ * better. Each change of the state was given to the log callback, at LOG_ERR if it is not 0.
+ *
  * Return: 0; -ENODEV (no driver, or no device), -EINVAL (the policy does not fit the devices),
  * -EPROTO, -EIO or -ETIMEDOUT (the driver failed). Does not block.
  *
@@ -310,8 +314,8 @@ enum hamidp_event_type {
 	HAMIDP_EVENT_HEALTH = 3,     /* a device's health changed */
 	HAMIDP_EVENT_ERROR = 4,	     /* a device reported an error code */
 	HAMIDP_EVENT_GRANTED = 5,    /* a grant was committed */
-	HAMIDP_EVENT_SUPERSEDED = 6, /* a grant lost slots to a newer one, maybe all */
-	HAMIDP_EVENT_RELEASED = 7,   /* a grant ended */
+	HAMIDP_EVENT_SUPERSEDED = 6, /* a grant lost slots to a newer one; if all, it ended */
+	HAMIDP_EVENT_RELEASED = 7,   /* a grant ended by hamidp_node_release() */
 	HAMIDP_EVENT_LOST = 8, /* events before this one were dropped: look at everything again */
 	_HAMIDP_EVENT_PAD = 0x7fffffff
 };

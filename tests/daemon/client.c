@@ -2,6 +2,7 @@
 #include <check.h>
 #include <grpc/byte_buffer.h>
 #include <grpc/byte_buffer_reader.h>
+#include <grpc/compression.h>
 #include <grpc/grpc.h>
 #include <grpc/grpc_posix.h>
 #include <grpc/grpc_security.h>
@@ -84,24 +85,43 @@ void client_end(void)
 	grpc_shutdown();
 }
 
-struct client *client_new(int fd)
+static grpc_arg int_arg(const char *key, int value)
 {
+	return (grpc_arg){ .type = GRPC_ARG_INTEGER, .key = (char *)key, .value.integer = value };
+}
+
+static grpc_arg string_arg(const char *key, const char *value)
+{
+	return (grpc_arg){ .type = GRPC_ARG_STRING,
+			   .key = (char *)key,
+			   .value.string = (char *)value };
+}
+
+struct client *client_new_odd(int fd, bool gzip, size_t header_len)
+{
+	char *header = calloc(1, header_len + 1);
 	grpc_arg args[] = {
-		{ .type = GRPC_ARG_STRING,
-		  .key = (char *)GRPC_ARG_DEFAULT_AUTHORITY,
-		  .value.string = (char *)"localhost" },
-		{ .type = GRPC_ARG_INTEGER,
-		  .key = (char *)GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
-		  .value.integer = -1 },
+		string_arg(GRPC_ARG_DEFAULT_AUTHORITY, "localhost"),
+		int_arg(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
+		int_arg(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM,
+			gzip ? GRPC_COMPRESS_GZIP : GRPC_COMPRESS_NONE),
+		string_arg(GRPC_ARG_PRIMARY_USER_AGENT_STRING, header),
 	};
 	grpc_channel_args list = { .num_args = ARRAY_SIZE(args), .args = args };
 	grpc_channel_credentials *creds = grpc_insecure_credentials_create();
 	struct client *c = calloc(1, sizeof(*c));
 
-	ck_assert_ptr_nonnull(c);
+	ck_assert(c && header);
+	memset(header, 'x', header_len);
 	c->channel = grpc_channel_create_from_fd("test", fd, creds, &list);
 	grpc_channel_credentials_release(creds);
+	free(header);
 	return c;
+}
+
+struct client *client_new(int fd)
+{
+	return client_new_odd(fd, false, 0);
 }
 
 void client_free(struct client *c)

@@ -29,6 +29,8 @@ void client_poll(void);
 void client_end(void);
 
 struct client *client_new(int fd);
+/* One that compresses with gzip, or whose user-agent header is @header_len bytes long. */
+struct client *client_new_odd(int fd, bool gzip, size_t header_len);
 void client_free(struct client *c);
 
 /* A stream goes on receiving. @timeout_ms 0: no deadline. */

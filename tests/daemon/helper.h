@@ -25,8 +25,9 @@ char *test_path(const char *dir, const char *name);
 unsigned test_n_fds(void);
 unsigned test_n_entries(const char *dir);
 size_t test_rss_kib(const char *field); /* of /proc/self/status: "VmRSS:", "VmHWM:" */
-/* VmRSS now minus @before_kib, at least 0; 0 under a sanitizer, which keeps what is freed. */
+/* VmRSS now minus @before_kib, at least 0; 0 under what keeps freed memory. */
 size_t test_growth_kib(size_t before_kib);
+bool test_is_valgrind(void);
 uint64_t test_now_us(void);
 
 /* A connected or listening socket at @path; -errno on failure. */

@@ -248,6 +248,42 @@ START_TEST(follows_a_directory_that_is_made_anew)
 }
 END_TEST
 
+START_TEST(several_resources_share_one_queue)
+{
+	static const char *const names[] = { "hami.com/a", "hami.com/b", "hami.com/c" };
+	struct endpoint *others[3];
+
+	fake.style = FAKE_NO_STREAM;
+	make(&basic);
+	fake_up();
+	ck_assert_int_eq(endpoint_start(ep), 0);
+	for (unsigned i = 0; i < 3; i++) {
+		struct endpoint_config config = basic;
+
+		config.plugin_dir = dir;
+		config.resource_name = names[i];
+		ck_assert_int_eq(endpoint_new(rpc, event, &config, &ops, NULL, &others[i]), 0);
+		ck_assert_int_eq(endpoint_publish(others[i], &two), 0);
+		ck_assert_int_eq(endpoint_start(others[i]), 0);
+	}
+	wait_registers(4, 2000);
+	for (unsigned i = 0; i < 3; i++) {
+		struct client_call *call;
+		struct client *c = client_new(test_connect(endpoint_socket_path(others[i])));
+
+		call = client_call(c, ENDPOINT_LIST_AND_WATCH, "", 0, 0, true);
+		ck_assert(test_run_until(event, client_has_message, call, 2000));
+		ck_assert_int_eq(endpoint_get_state(others[i]), ENDPOINT_REGISTERED);
+		others[i] = endpoint_free(others[i]);
+		ck_assert(test_run_until(event, client_is_done, call, 2000));
+		ck_assert_int_eq(call->status, RPC_UNAVAILABLE);
+		client_call_free(call);
+		client_free(c);
+	}
+	ck_assert_int_eq(access(sock, F_OK), 0);
+}
+END_TEST
+
 START_TEST(second_instance_is_refused)
 {
 	struct endpoint_config config = basic;
@@ -399,6 +435,7 @@ int main(void)
 	tcase_add_test(t, mute_kubelet_is_given_up_at_the_deadline);
 	tcase_add_test(t, removed_socket_comes_back_and_the_stream_stays);
 	tcase_add_loop_test(t, follows_a_directory_that_is_made_anew, 0, 2);
+	tcase_add_test(t, several_resources_share_one_queue);
 	tcase_add_test(t, second_instance_is_refused);
 	tcase_add_test(t, any_number_of_kubelet_restarts_ends_with_one_stream);
 	tcase_add_test(t, stop_ends_the_stream_and_removes_the_file);

@@ -206,6 +206,25 @@ START_TEST(record_does_not_narrow_the_choice)
 }
 END_TEST
 
+/* Property: with --v=6 every id of a long request is in some line. */
+START_TEST(long_requests_are_shown_in_full)
+{
+	const char *ids[N_CARDS * 100];
+	size_t n;
+
+	fixture_write_machine(&fix, cards, N_CARDS);
+	fixture_open(&fix, FLAGS("--cores-per-device=100"));
+	service = fixture_service(&fix, "hami.com/vgpu");
+	n = all_ids(ids);
+	ck_assert_uint_eq(n, N_CARDS * 100);
+	fixture_catch_log(&fix, 6);
+	(void)ask(ids, n, NULL, 0, 1);
+	ck_assert_uint_eq(fixture_count_log(&fix, "request: available (800"), 4);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_msg(fixture_count_log(&fix, ids[i]) > 0, "no %s", ids[i]);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("preferred");
@@ -217,6 +236,7 @@ int main(void)
 	tcase_add_test(tcase, unknown_ids_are_skipped_with_one_warning);
 	tcase_add_test(tcase, what_cannot_be_is_answered_as_far_as_it_can);
 	tcase_add_test(tcase, failed_card_does_not_spoil_the_rest);
+	tcase_add_test(tcase, long_requests_are_shown_in_full);
 	tcase_add_test(tcase, record_does_not_narrow_the_choice);
 	suite_add_tcase(suite, tcase);
 	return suite_run(suite);

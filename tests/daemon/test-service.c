@@ -18,6 +18,31 @@
 
 static struct fixture fix;
 static struct dp_service *service;
+static unsigned commits_until_failure; /* 0: none fails */
+
+/* The linker puts it in the place of the library's. */
+int __real_hamidp_node_commit(struct hamidp_node *node, const struct hamidp_decision *decision,
+			      const struct hamidp_commit_options *opts, struct hamidp_grant **ret,
+			      struct hamidp_reason *reason);
+int __wrap_hamidp_node_commit(struct hamidp_node *node, const struct hamidp_decision *decision,
+			      const struct hamidp_commit_options *opts, struct hamidp_grant **ret,
+			      struct hamidp_reason *reason);
+
+int __wrap_hamidp_node_commit(struct hamidp_node *node, const struct hamidp_decision *decision,
+			      const struct hamidp_commit_options *opts, struct hamidp_grant **ret,
+			      struct hamidp_reason *reason)
+{
+	struct hamidp_decision *nothing;
+	int r;
+
+	if (!commits_until_failure || --commits_until_failure)
+		return __real_hamidp_node_commit(node, decision, opts, ret, reason);
+	ck_assert_int_eq(hamidp_decision_new(&nothing), 0);
+	r = __real_hamidp_node_commit(node, nothing, opts, ret, reason);
+	ck_assert_int_lt(r, 0);
+	hamidp_decision_free(nothing);
+	return r;
+}
 
 static void setup(void)
 {
@@ -278,6 +303,24 @@ START_TEST(containers_of_one_call_are_all_or_nothing)
 }
 END_TEST
 
+START_TEST(failed_commit_takes_the_others_back)
+{
+	const char *const one[] = { ARTICLE_0 "::0" };
+	const char *const two[] = { ARTICLE_1 "::0", ARTICLE_1 "::1" };
+	const struct dp_ids containers[] = { { one, 1 }, { two, 2 } };
+	struct dp_allocate_response got;
+
+	open_article();
+	commits_until_failure = (unsigned)_i;
+	ck_assert_int_ne(allocate_two(containers, &got), RPC_OK);
+	ck_assert_str_ne(fix.text, "");
+	ck_assert_uint_eq(hamidp_node_n_grants(fix.node), 0);
+	ck_assert_ptr_null(holder(one[0]));
+	ck_assert_int_eq(allocate_two(containers, &got), RPC_OK);
+	ck_assert_uint_eq(hamidp_node_n_grants(fix.node), 2);
+}
+END_TEST
+
 START_TEST(request_for_no_container_is_refused)
 {
 	struct dp_allocate_request request = { 0 };
@@ -396,6 +439,7 @@ int main(void)
 	tcase_add_test(tcase, more_than_the_resource_has_is_refused);
 	tcase_add_test(tcase, containers_of_one_call_are_granted_in_order);
 	tcase_add_test(tcase, containers_of_one_call_are_all_or_nothing);
+	tcase_add_loop_test(tcase, failed_commit_takes_the_others_back, 1, 3);
 	tcase_add_test(tcase, request_for_no_container_is_refused);
 	tcase_add_test(tcase, grants_of_two_resources_do_not_collide);
 	tcase_add_test(tcase, pre_start_knows_its_ids);

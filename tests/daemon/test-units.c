@@ -50,7 +50,7 @@ START_TEST(number_reads_back)
 	ck_assert_int_eq(units_parse_number(text, &got), 0);
 	ck_assert_uint_eq(got, want);
 	if (want > UINT64_MAX / 10) {
-		strcat(text, "0");
+		(void)snprintf(text, sizeof(text), "%" PRIu64 "0", want);
 		ck_assert_int_eq(units_parse_number(text, &got), -EINVAL);
 	}
 }

@@ -25,7 +25,7 @@ static char logged[1 << 16]; /* lines at LOG_ERR and LOG_WARNING */
 static size_t n_logged;
 static char dir[] = "/tmp/hamidp-test-XXXXXX";
 static char file_path[sizeof(dir) + 16];
-static struct hamidp_reason *reason;
+static struct hamidp_reason *why;
 
 static inline uint64_t fixture_now(void *userdata)
 {
@@ -50,7 +50,7 @@ static inline void fixture_setup(void)
 	memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
 	ck_assert_ptr_nonnull(mkdtemp(dir));
 	(void)snprintf(file_path, sizeof(file_path), "%s/machine.json", dir);
-	ck_assert_int_eq(hamidp_reason_new(&reason), 0);
+	ck_assert_int_eq(hamidp_reason_new(&why), 0);
 }
 
 static inline void remove_tree(const char *path)
@@ -78,7 +78,7 @@ static inline void remove_tree(const char *path)
 static inline void fixture_teardown(void)
 {
 	remove_tree(dir);
-	reason = hamidp_reason_free(reason);
+	why = hamidp_reason_free(why);
 }
 
 /* In place, as an editor that does not rename would. */
@@ -156,10 +156,10 @@ static inline struct hamidp_node *open_parts(const char *driver, const struct hd
 		.now_fn = fixture_now,
 	};
 	struct hamidp_node *node = NULL;
-	int r = hdp_node_open_with(&opts, parts, &node, reason);
+	int r = hdp_node_open_with(&opts, parts, &node, why);
 
 	hamidp_policy_free(policy);
-	ck_assert_msg(r == 0, "open: %d, %s", r, hamidp_reason_text(reason));
+	ck_assert_msg(r == 0, "open: %d, %s", r, hamidp_reason_text(why));
 	return node;
 }
 
@@ -251,7 +251,7 @@ static inline const char *cause_of(const struct hamidp_node *node, const char *u
 
 static inline int state_of(const struct hamidp_node *node)
 {
-	return hamidp_node_state(node, reason);
+	return hamidp_node_state(node, why);
 }
 
 /* A decision for ids separated by blanks. */
@@ -267,9 +267,8 @@ static inline struct hamidp_decision *decide(const struct hamidp_node *node, con
 	for (char *id = strtok_r(copy, " ", &save); id; id = strtok_r(NULL, " ", &save))
 		list[n++] = id;
 	ck_assert_int_eq(hamidp_decision_new(&decision), 0);
-	ck_assert_msg(hamidp_decide_ids(hamidp_node_layout(node), 0, list, n, decision, reason) ==
-			      0,
-		      "%s", hamidp_reason_text(reason));
+	ck_assert_msg(hamidp_decide_ids(hamidp_node_layout(node), 0, list, n, decision, why) == 0,
+		      "%s", hamidp_reason_text(why));
 	return decision;
 }
 
@@ -277,7 +276,7 @@ static inline int commit_opts(struct hamidp_node *node, const char *ids,
 			      const struct hamidp_commit_options *opts, struct hamidp_grant **ret)
 {
 	struct hamidp_decision *decision = decide(node, ids);
-	int r = hamidp_node_commit(node, decision, opts, ret, reason);
+	int r = hamidp_node_commit(node, decision, opts, ret, why);
 
 	hamidp_decision_free(decision);
 	return r;
@@ -290,7 +289,7 @@ static inline struct hamidp_grant *grant_ids(struct hamidp_node *node, const cha
 						    .flags = HAMIDP_COMMIT_SUPERSEDE };
 	struct hamidp_grant *grant = NULL;
 
-	ck_assert_msg(commit_opts(node, ids, &opts, &grant) == 0, "%s", hamidp_reason_text(reason));
+	ck_assert_msg(commit_opts(node, ids, &opts, &grant) == 0, "%s", hamidp_reason_text(why));
 	hamidp_grant_unref(grant);
 	return hamidp_node_grant(node, hamidp_node_n_grants(node) - 1);
 }

@@ -164,6 +164,24 @@ START_TEST(failed_probe_alone_is_tried_again_soon)
 }
 END_TEST
 
+START_TEST(probe_of_a_device_that_left_says_nothing_of_it)
+{
+	(void)hdp_health_absent(&h, 1);
+	(void)hdp_health_probed(&h, -5, "lost", 2);
+	(void)hdp_health_present(&h, HAMIDP_HEALTH_HEALTHY, "", 3);
+	ck_assert_int_eq(h.health, HAMIDP_HEALTH_HEALTHY);
+}
+END_TEST
+
+START_TEST(driver_that_takes_its_word_back_outdoes_an_older_probe)
+{
+	(void)hdp_health_present(&h, HAMIDP_HEALTH_UNHEALTHY, "hot", 1);
+	(void)hdp_health_probed(&h, -5, "hot", 2);
+	(void)hdp_health_present(&h, HAMIDP_HEALTH_HEALTHY, "", 3);
+	ck_assert_int_eq(h.health, HAMIDP_HEALTH_HEALTHY);
+}
+END_TEST
+
 START_TEST(fault_survives_the_store_and_nothing_else_does)
 {
 	struct hdp_health_record rec;
@@ -217,6 +235,8 @@ int main(void)
 		absence_before_the_error_does_not_heal_it,
 		silence_is_suspect_then_unhealthy_and_ends_with_an_answer,
 		failed_probe_alone_is_tried_again_soon,
+		probe_of_a_device_that_left_says_nothing_of_it,
+		driver_that_takes_its_word_back_outdoes_an_older_probe,
 		fault_survives_the_store_and_nothing_else_does,
 		recovery_goes_on_over_a_restart,
 	};

@@ -196,6 +196,8 @@ START_TEST(strict_fit_refuses_what_would_shrink_or_be_left_out)
 		if (r < 0) {
 			ck_assert_int_eq(reason.code, HAMIDP_REASON_MEMORY_FIT);
 			ck_assert_ptr_nonnull(strstr(reason.text, "gpu-0: "));
+			ck_assert_ptr_nonnull(strstr(reason.text, ": not accepted"));
+			ck_assert_ptr_null(strstr(reason.text, "shrunk"));
 			ck_assert_ptr_null(layout);
 		}
 		hamidp_layout_unref(layout);

@@ -118,6 +118,18 @@ static void step_hold(struct fixture *f, struct model *m, int holder)
 		m->holder[slot] = holder;
 }
 
+static void step_take_over(struct fixture *f, struct model *m, int holder)
+{
+	char buf[HAMIDP_HOLDER_MAX + 1];
+	size_t slots[64], n = decide_random(f, slots);
+
+	ck_assert_int_eq(hdp_occupancy_reserve(f->occ, holder_name_of((unsigned)holder, buf)), 0);
+	model_check(m, f->occ);
+	hdp_occupancy_take_over(f->occ, slots, n, buf);
+	for (size_t i = 0; i < n; i++)
+		m->holder[slots[i]] = holder;
+}
+
 START_TEST(random_changes_follow_the_model)
 {
 	struct fixture f = { 0 };
@@ -131,7 +143,7 @@ START_TEST(random_changes_follow_the_model)
 	for (unsigned round = 0; round < 500; round++) {
 		int holder = (int)rnd(HOLDERS);
 
-		switch (rnd(4)) {
+		switch (rnd(5)) {
 		case 0:
 			step_apply(&f, &m, holder);
 			break;
@@ -140,6 +152,9 @@ START_TEST(random_changes_follow_the_model)
 			break;
 		case 2:
 			step_release(&f, &m, holder);
+			break;
+		case 3:
+			step_take_over(&f, &m, holder);
 			break;
 		default: { /* go on with a clone; the first one is gone */
 			struct hamidp_occupancy *clone;

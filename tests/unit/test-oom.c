@@ -5,50 +5,15 @@
  * sanitizer and valgrind runs look). Linked with --wrap, so the library needs no hooks.
  */
 
-#include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include <hami/hamidp.h>
 
 #include "inventory.h"
 #include "layout.h"
+#include "oom.h"
 #include "sim-json.h"
 #include "suite.h"
-
-static long countdown = -1; /* < 0: never fail */
-
-static const char *broken; /* what a step expected in vain */
-
-/* check allocates as well, so steps note and exhaust() asserts. */
-#define EXPECT(condition)                    \
-	do {                                 \
-		if (!(condition))            \
-			broken = #condition; \
-	} while (0)
-
-static bool fail_now(void)
-{
-	return countdown >= 0 && countdown-- == 0;
-}
-
-#define WRAP(name, params, args)           \
-	void *__real_##name params;        \
-	void *__wrap_##name params;        \
-	void *__wrap_##name params         \
-	{                                  \
-		if (fail_now()) {          \
-			errno = ENOMEM;    \
-			return NULL;       \
-		}                          \
-		return __real_##name args; \
-	}
-WRAP(malloc, (size_t n), (n))
-WRAP(calloc, (size_t n, size_t m), (n, m))
-WRAP(realloc, (void *p, size_t n), (p, n))
-WRAP(reallocarray, (void *p, size_t n, size_t m), (p, n, m))
-WRAP(strdup, (const char *s), (s))
-WRAP(strndup, (const char *s, size_t n), (s, n))
 
 static const char machine[] =
 	"{\"schema\":\"hami.inventory/1\",\"driver\":{\"name\":\"sim\",\"version\":\"1\"},"
@@ -59,29 +24,6 @@ static const char machine[] =
 	"\"mounts\":[{\"host\":\"/x\"}],"
 	"\"grants\":[{\"id\":\"g\",\"resource\":\"r/r\",\"slots\":[\"a::0\",\"a::1\"]}],"
 	"\"sim\":{\"events\":[{\"seq\":1,\"uuid\":\"a\",\"code\":2}],\"hang\":[\"b\"]}}";
-
-/* Run @step with each allocation failing in turn, until one run needs no more. */
-static void exhaust(int (*step)(void *arg, struct hamidp_reason *reason), void *arg, long least)
-{
-	long nth = 0;
-
-	for (bool done = false; !done; nth++) {
-		struct hamidp_reason *reason = NULL;
-		int r;
-
-		ck_assert_int_lt(nth, 500);
-		ck_assert_int_eq(hamidp_reason_new(&reason), 0);
-		countdown = nth;
-		r = step(arg, reason);
-		done = countdown >= 0; /* ran to the end without reaching the failure */
-		countdown = -1;
-		ck_assert_msg(!broken, "allocation %ld: not %s", nth, broken);
-		ck_assert_msg(r == (done ? 0 : -ENOMEM), "allocation %ld: %d, %s", nth, r,
-			      hamidp_reason_text(reason));
-		hamidp_reason_free(reason);
-	}
-	ck_assert_int_gt(nth, least); /* the wrapping works */
-}
 
 static int parse_step(void *arg, struct hamidp_reason *reason)
 {
