@@ -32,6 +32,7 @@
 #include <hami/node.h>
 #include <hami/occupancy.h>
 #include <hami/place.h>
+#include <hami/publish.h>
 #include <hami/reason.h>
 #include <hami/version.h>
 

@@ -164,6 +164,44 @@ START_TEST(laying_out_survives)
 }
 END_TEST
 
+static int publish_step(void *arg, struct hamidp_reason *reason)
+{
+	struct hamidp_publish_options opts = { .size = sizeof(opts), .limit = 1 };
+	const struct hamidp_layout *layout = hamidp_occupancy_layout(arg);
+	struct hamidp_publication *publication = NULL;
+	long before;
+	int r = hamidp_publication_new(&publication);
+
+	if (r == 0)
+		r = hamidp_publish(layout, arg, 0, &opts, publication, reason);
+	EXPECT(!publication || (r == 0) == (hamidp_publication_layout(publication) != NULL));
+	before = countdown;
+	countdown = 0; /* once grown it needs no more */
+	EXPECT(r < 0 || hamidp_publish(layout, arg, 0, &opts, publication, reason) == 0);
+	countdown = before;
+	hamidp_publication_free(publication);
+	return r;
+}
+
+START_TEST(publishing_survives)
+{
+	struct ingredients in = { .inv = inventory() };
+	struct hamidp_occupancy *occ = NULL;
+	struct hamidp_layout *layout = NULL;
+
+	ck_assert_int_eq(hamidp_policy_new(&in.policy), 0);
+	ck_assert_int_eq(hamidp_policy_add_resource(in.policy, "a/b", NULL, NULL, NULL), 0);
+	ck_assert_int_eq(hamidp_layout_new(in.inv, in.policy, &layout, NULL), 0);
+	ck_assert_int_eq(hamidp_occupancy_new(layout, &occ), 0);
+	exhaust(publish_step, occ, 2);
+	hamidp_occupancy_free(occ);
+	ck_assert_uint_eq(layout->refs, 1); /* no failure kept a reference */
+	hamidp_layout_unref(layout);
+	hamidp_policy_free(in.policy);
+	hamidp_inventory_unref(in.inv);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("oom");
@@ -174,6 +212,7 @@ int main(void)
 	tcase_add_test(t, writing_and_deriving_survive);
 	tcase_add_test(t, building_a_policy_survives);
 	tcase_add_test(t, laying_out_survives);
+	tcase_add_test(t, publishing_survives);
 	suite_add_tcase(suite, t);
 	return suite_run(suite);
 }
