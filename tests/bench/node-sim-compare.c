@@ -44,6 +44,7 @@ static void summarise(const struct tally *tallies, const struct tally *reference
 		mean->useful_pct += tallies[i].useful_pct / (double)n;
 		mean->n_straddled += tallies[i].n_straddled;
 		mean->n_sent_failed += tallies[i].n_sent_failed;
+		mean->n_misjudged += tallies[i].n_misjudged;
 		add_known(&mean->q2, &n_q2, tallies[i].q2);
 		add_known(&mean->q4, &n_q4, tallies[i].q4);
 		add_known(&mean->numa2_pct, &n_numa, tallies[i].numa2_pct);

@@ -15,6 +15,7 @@ struct library {
 	struct hamidp_occupancy *occ;
 	struct hamidp_request *req;
 	struct hamidp_decision *decision;
+	struct hamidp_publication *publication;
 };
 
 static int make_layout(const struct machine *machine, const struct mix *mix,
@@ -49,6 +50,8 @@ int library_new(const struct machine *machine, const struct mix *mix, const stru
 		r = hamidp_request_new(&library->req);
 	if (r == 0)
 		r = hamidp_decision_new(&library->decision);
+	if (r == 0)
+		r = hamidp_publication_new(&library->publication);
 	if (r < 0) {
 		library_free(library);
 		return r;
@@ -61,6 +64,7 @@ struct library *library_free(struct library *library)
 {
 	if (!library)
 		return NULL;
+	hamidp_publication_free(library->publication);
 	hamidp_decision_free(library->decision);
 	hamidp_request_free(library->req);
 	hamidp_occupancy_free(library->occ);
@@ -69,21 +73,36 @@ struct library *library_free(struct library *library)
 	return NULL;
 }
 
-/* The visible slots of each card: the lowest of its free ones. */
-static int name_visible(const struct node *node, struct library *library)
+static bool is_visible(const struct library *library, size_t slot)
+{
+	return hamidp_publication_cause(library->publication, slot) == HAMIDP_CAUSE_NONE &&
+	       !hamidp_occupancy_holder(library->occ, slot);
+}
+
+int library_publish(struct library *library, uint32_t *ret_visible)
+{
+	struct hamidp_publish_options opts = { .size = sizeof(opts),
+					       .mode = HAMIDP_PUBLISH_PLACEABLE };
+	size_t n = hamidp_layout_n_slots(library->layout);
+	int r = hamidp_publish(library->layout, library->occ, 0, &opts, library->publication, NULL);
+
+	if (r < 0)
+		return r;
+	memset(ret_visible, 0, CARDS_MAX * sizeof(*ret_visible));
+	for (size_t slot = 0; slot < n; slot++)
+		if (is_visible(library, slot))
+			ret_visible[hamidp_layout_slot_device(library->layout, slot)]++;
+	return 0;
+}
+
+/* What the kubelet would offer. */
+static int name_visible(struct library *library)
 {
 	int r = 0;
 
-	for (uint32_t card = 0; card < node->n_cards; card++) {
-		size_t slot = hamidp_layout_device_first_slot(library->layout, card);
-
-		for (uint32_t left = node->visible[card]; r == 0 && left > 0; slot++) {
-			if (hamidp_occupancy_holder(library->occ, slot))
-				continue;
+	for (size_t slot = 0; r == 0 && slot < hamidp_layout_n_slots(library->layout); slot++)
+		if (is_visible(library, slot))
 			r = hamidp_request_add_available(library->req, slot);
-			left--;
-		}
-	}
 	return r;
 }
 
@@ -113,7 +132,7 @@ int library_choose(struct node *node, const struct arrival *arrival, uint64_t ho
 	hamidp_request_reset(library->req);
 	if (node->publish_table) {
 		hamidp_request_set_units(library->req, arrival->n_cards * arrival->slots);
-		r = name_visible(node, library);
+		r = name_visible(library);
 	} else {
 		hamidp_request_set_devices(library->req, arrival->n_cards, arrival->slots);
 	}

@@ -63,12 +63,32 @@ struct sums {
 	double q2, q4;
 };
 
-static void publish(struct node *node)
+static uint32_t n_visible(const struct node *node)
 {
-	if (node->publish_table)
-		publish_placeable(node);
-	else
+	uint32_t n = 0;
+
+	for (uint32_t card = 0; card < node->n_cards; card++)
+		n += node->visible[card];
+	return n;
+}
+
+/* The library publishes for its own policies; the number is compared with the one counted here. */
+static int publish(struct node *node)
+{
+	uint32_t counted;
+	int r;
+
+	if (!node->publish_table) {
 		memcpy(node->visible, node->free, sizeof(node->visible));
+		return 0;
+	}
+	publish_placeable(node);
+	if (!node->library)
+		return 0;
+	counted = n_visible(node);
+	r = library_publish(node->library, node->visible);
+	node->n_misjudged += counted != n_visible(node);
+	return r;
 }
 
 static int leave(struct node *node, const struct grant *grant)
@@ -87,9 +107,7 @@ static int leave_until(struct node *node, struct heap *heap, double at)
 		r = leave(node, &heap->grants[0]);
 		changed = true;
 	}
-	if (changed)
-		publish(node);
-	return r;
+	return r == 0 && changed ? publish(node) : r;
 }
 
 static int compare_down(const void *a, const void *b)
@@ -167,13 +185,9 @@ static int arrive(struct node *node, const struct policy *policy, struct heap *h
 		  const struct arrival *arrival, uint64_t holder, struct sums *sums)
 {
 	struct grant grant = { .leaves_at = arrival->leaves_at, .holder = holder };
-	uint32_t n_visible = 0;
-	bool fits_sum;
+	bool fits_sum = n_visible(node) >= arrival->n_cards * arrival->slots;
 	int r = -ENOSPC;
 
-	for (uint32_t card = 0; card < node->n_cards; card++)
-		n_visible += node->visible[card];
-	fits_sum = n_visible >= arrival->n_cards * arrival->slots;
 	if (fits_sum)
 		r = policy->choose(node, arrival, holder, grant.parts);
 	if (r < 0 && r != -ENOSPC)
@@ -185,8 +199,7 @@ static int arrive(struct node *node, const struct policy *policy, struct heap *h
 	for (uint32_t card = 0; card < node->n_cards; card++)
 		node->free[card] -= grant.parts[card];
 	push(heap, &grant);
-	publish(node);
-	return 0;
+	return publish(node);
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -211,9 +224,8 @@ static void settle(const struct sums *sums, const struct machine *machine, struc
 static int run(struct node *node, const struct policy *policy, struct heap *heap,
 	       const struct arrival *arrivals, size_t n, struct sums *sums)
 {
-	int r = 0;
+	int r = publish(node);
 
-	publish(node);
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		r = leave_until(node, heap, arrivals[i].at);
 		/* the first tenth fills the node and is not counted */
@@ -244,8 +256,10 @@ int simulate(const struct scenario *scenario, const struct policy *policy, uint6
 		r = publish_table(node.slots, node.n_cards, &node.publish_table);
 	if (r == 0)
 		r = run(&node, policy, &heap, arrivals, n, &sums);
-	if (r == 0)
+	if (r == 0) {
 		settle(&sums, machine, ret);
+		ret->n_misjudged = node.n_misjudged;
+	}
 	library_free(node.library);
 	free(node.publish_table);
 	free(heap.grants);

@@ -69,6 +69,7 @@ static void check_plain(struct tap *tap, const struct options *opts, const struc
 	check(tap, pack->n_sent_failed == 0 && pack->refused_pct > 0,
 	      "%s: no pod fails after it was sent", mix);
 	check(tap, pack->n_straddled == 0, "%s: nor gets another form", mix);
+	check(tap, pack->n_misjudged == 0, "%s: as much is published as can be", mix);
 }
 
 /* Equal arrivals for equal seeds, others for others, as often and as large as asked for. */

@@ -86,6 +86,7 @@ struct node {
 	struct library *library;	   /* NULL: not the library's policy */
 	struct publish_row *publish_table; /* by published slots; NULL: everything is */
 	struct random rnd;
+	uint64_t n_misjudged;
 };
 
 struct policy {
@@ -107,6 +108,8 @@ int library_new(const struct machine *machine, const struct mix *mix, const stru
 struct library *library_free(struct library *library);
 int library_choose(struct node *node, const struct arrival *arrival, uint64_t holder,
 		   uint32_t *ret_parts);
+/* What the library publishes under "placeable", slots of each card. */
+int library_publish(struct library *library, uint32_t *ret_visible);
 int library_release(struct library *library, uint64_t holder);
 
 int publish_table(uint32_t slots, uint32_t n_cards, struct publish_row **ret);
@@ -122,6 +125,7 @@ struct tally {
 	double useful_pct;    /* of the slots asked for, those granted as asked */
 	uint64_t n_straddled;
 	uint64_t n_sent_failed; /* the published sum sufficed, the node refused */
+	uint64_t n_misjudged;	/* the library published another number than was counted here */
 	double q2, q4;		/* mean score of a grant / best of the empty node; < 0: no grants */
 	double numa2_pct;	/* of the grants of two cards, those on one NUMA node */
 };
