@@ -70,6 +70,8 @@ static int place(struct dp_service *service, const struct question *q, size_t *s
 	hamidp_request_reset(service->request);
 	hamidp_request_set_resource(service->request, q->resource);
 	hamidp_request_set_units(service->request, (uint32_t)q->size);
+	/* The kubelet gets its number of ids whatever the policy: Allocate is what refuses. */
+	(void)hamidp_request_set_split(service->request, HAMIDP_SPLIT_ALLOW);
 	for (size_t i = 0; i < q->n_available; i++)
 		if (hamidp_request_add_available(service->request, q->available[i]) < 0)
 			return -ENOMEM;

@@ -69,6 +69,7 @@ static enum rpc_status status_of(enum hamidp_reason_code code)
 	case HAMIDP_REASON_STALE:
 		return RPC_UNAVAILABLE;
 	case HAMIDP_REASON_NO_MEMORY:
+	case HAMIDP_REASON_SPLIT_DENIED:
 		return RPC_RESOURCE_EXHAUSTED;
 	case HAMIDP_REASON_NONE:
 	case HAMIDP_REASON_BAD_INPUT:

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Which cards serve a request. Enumeration (hdp_choose_form), feasibility (card_fits, form_bears)
- * and scoring (card_is_better) are functions of their own, so that another objective replaces the
- * last one only.
+ * Which cards can serve a request at all, and which are the tightest: what search.c starts from,
+ * and all there is to a plain best fit.
  *
  * A set of n cards has the form (n, base, rem) if each can give base slots, rem of them can give
  * one more, and at most rem of them must. So at most n - rem cards of the set may be "small", not
@@ -29,14 +28,26 @@ bool hdp_form_is_split(uint32_t units, uint32_t per_card, size_t n_cards, uint32
 	return n_cards != hdp_form_of_units(units, per_card).n || max_part - min_part > 1;
 }
 
+bool hdp_form_is_uneven(uint32_t per_card, uint32_t min_part, uint32_t max_part)
+{
+	return max_part > per_card || max_part - min_part > 1;
+}
+
+void hdp_choose_need(struct hdp_card *cards, size_t n_cards, uint32_t base)
+{
+	for (size_t i = 0; i < n_cards; i++)
+		cards[i].need = base;
+}
+
 static bool card_is_small(const struct hdp_card *card, struct hdp_form form)
 {
-	return card->cap == form.base;
+	return form.rem > 0 && card->cap == card->need;
 }
 
 static bool card_fits(const struct hdp_card *card, struct hdp_form form)
 {
-	return card->cap >= form.base && card->min <= form.base + 1;
+	return card->cap >= card->need && card->min <= card->cap &&
+	       card->min <= card->need + (form.rem > 0);
 }
 
 /* The tighter one; the caller goes through the cards in order, so the first of equals stays. */
@@ -57,10 +68,10 @@ static bool take_required(struct hdp_card *cards, size_t n_cards, struct hdp_for
 			continue;
 		if (!card_fits(&cards[i], form))
 			return false;
-		cards[i].part = form.base;
+		cards[i].part = cards[i].need;
 		n++;
 		n_small += card_is_small(&cards[i], form);
-		n_large += cards[i].min > form.base;
+		n_large += cards[i].min > cards[i].need;
 	}
 	if (n > form.n || n_small > form.n - form.rem || n_large > form.rem)
 		return false;
@@ -75,12 +86,13 @@ static void spread_remainder(struct hdp_card *cards, size_t n_cards, struct hdp_
 	uint32_t rem = form.rem;
 
 	for (size_t i = 0; i < n_cards && rem > 0; i++)
-		if (cards[i].min > form.base) {
+		if (cards[i].min > cards[i].need) {
 			cards[i].part++;
 			rem--;
 		}
 	for (size_t i = 0; i < n_cards && rem > 0; i++)
-		if (cards[i].part == form.base && cards[i].cap > form.base) {
+		if (cards[i].part > 0 && cards[i].part == cards[i].need &&
+		    cards[i].cap > cards[i].need) {
 			cards[i].part++;
 			rem--;
 		}
@@ -88,9 +100,11 @@ static void spread_remainder(struct hdp_card *cards, size_t n_cards, struct hdp_
 
 bool hdp_choose_form(struct hdp_card *cards, size_t n_cards, struct hdp_form form)
 {
-	uint32_t n, n_small;
+	uint32_t n, n_small, n_fit = 0;
 
-	if (form.base == 0 || form.n > n_cards)
+	for (size_t i = 0; i < n_cards; i++)
+		n_fit += card_fits(&cards[i], form);
+	if (form.n == 0 || form.n > n_fit)
 		return false;
 	if (!take_required(cards, n_cards, form, &n, &n_small))
 		return false;
@@ -110,7 +124,7 @@ bool hdp_choose_form(struct hdp_card *cards, size_t n_cards, struct hdp_form for
 		}
 		if (!best)
 			return false;
-		best->part = form.base;
+		best->part = best->need;
 		n_small += card_is_small(best, form);
 	}
 	spread_remainder(cards, n_cards, form);
@@ -217,7 +231,7 @@ static uint32_t gathered_units(const struct gathered *g, const struct hdp_card *
 	if (g->n == 0 || form.base == 0 || units <= (form.n - 1) * per_card)
 		return 0;
 	for (size_t i = 0; i < n_cards; i++)
-		if (cards[i].min > 0 && !card_fits(&cards[i], form))
+		if (cards[i].min > form.base + 1 || cards[i].min > cards[i].cap)
 			return 0;
 	return units;
 }

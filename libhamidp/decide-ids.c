@@ -3,6 +3,7 @@
 /* Decisions that somebody else took: slot ids in, a checked decision out. */
 
 #include <errno.h>
+#include <inttypes.h>
 
 #include "place.h"
 #include "reason.h"
@@ -86,6 +87,7 @@ HAMIDP_EXPORT int hamidp_decide_ids(const struct hamidp_layout *layout, size_t r
 				    const char *const *ids, size_t n_ids,
 				    struct hamidp_decision *decision, struct hamidp_reason *reason)
 {
+	struct hdp_place_rules rules;
 	size_t first[N_FAULTS] = { SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX };
 	int r;
 
@@ -108,7 +110,62 @@ HAMIDP_EXPORT int hamidp_decide_ids(const struct hamidp_layout *layout, size_t r
 			return fail_fault(layout, resource, (enum fault)fault, ids[first[fault]],
 					  reason);
 
-	hdp_decision_settle(decision, layout, resource, false);
+	rules = hdp_place_rules(layout, resource, NULL);
+	hdp_decision_settle(decision, layout, resource, &rules);
+	decision->cost = 0;
 	hdp_reason_clear(reason);
 	return 0;
+}
+
+/* What one request could get now, in the normal form. */
+static int find_largest(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
+			size_t resource, uint32_t *ret_largest, uint64_t *ret_free)
+{
+	struct hamidp_request req = { .resource = resource, .numa_node = -1 };
+	struct hdp_place_rules rules = hdp_place_rules(layout, resource, NULL);
+	struct hamidp_decision *scratch = NULL;
+	uint64_t n_free = 0;
+	size_t n;
+	int r;
+
+	if (!hdp_topology_tables(layout->inv->topology))
+		return -ENOMEM;
+	r = hamidp_decision_new(&scratch);
+	if (r == 0)
+		r = hdp_decision_reserve(scratch, layout, 1);
+	if (r == 0) {
+		hdp_cards_collect(layout, occ, &req, &rules, scratch, &n);
+		for (size_t i = 0; i < n; i++)
+			n_free += scratch->cards[i].free;
+		*ret_largest = hdp_place_largest(&rules, scratch->cards, n);
+		*ret_free = n_free;
+	}
+	hamidp_decision_free(scratch);
+	return r;
+}
+
+HAMIDP_EXPORT int hamidp_decision_check_split(const struct hamidp_decision *decision,
+					      const struct hamidp_occupancy *occ,
+					      struct hamidp_reason *reason)
+{
+	const struct hamidp_layout *layout = decision->layout;
+	uint64_t n_free = 0;
+	uint32_t largest = 0;
+
+	if (!layout || occ->layout != layout)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
+				"the decision is empty, or one about another layout");
+	if (!decision->is_split) {
+		hdp_reason_clear(reason);
+		return 0;
+	}
+	if (find_largest(layout, occ, decision->resource, &largest, &n_free) < 0)
+		return hdp_oom(reason);
+	(void)hdp_fail(reason, -ENOSPC, HAMIDP_REASON_SPLIT_DENIED,
+		       "%s: %zu slots on %zu devices are a split, which is denied; %" PRIu64
+		       " slots are free, at most %" PRIu32 " in one request",
+		       layout->resources[decision->resource].name, decision->n_slots,
+		       decision->n_devices, n_free, largest);
+	hdp_reason_set_largest(reason, largest);
+	return -ENOSPC;
 }

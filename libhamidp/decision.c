@@ -26,6 +26,8 @@ HAMIDP_EXPORT struct hamidp_decision *hamidp_decision_free(struct hamidp_decisio
 	free(decision->free);
 	free(decision->chosen);
 	free(decision->cards);
+	free(decision->numbers);
+	free(decision->search);
 	free(decision);
 	return NULL;
 }
@@ -60,6 +62,15 @@ int hdp_decision_reserve(struct hamidp_decision *decision, const struct hamidp_l
 		 sizeof(*decision->cards));
 	if (r < 0)
 		return r;
+	r = grow(&decision->numbers, &decision->cap_numbers,
+		 (HDP_SPARE_ARRAYS + 1) * layout->inv->n_devices, sizeof(*decision->numbers));
+	if (r < 0)
+		return r;
+	if (!decision->search) {
+		decision->search = malloc(sizeof(*decision->search));
+		if (!decision->search)
+			return -ENOMEM;
+	}
 	r = grow(&decision->free, &cap, n_words, sizeof(*decision->free));
 	if (r < 0)
 		return r;
@@ -81,12 +92,33 @@ uint32_t hdp_layout_slots_per_device(const struct hamidp_layout *layout, size_t 
 	return most;
 }
 
+static bool is_split(const struct hdp_place_rules *rules, uint32_t units, size_t n_devices,
+		     uint32_t min_part, uint32_t max_part)
+{
+	if (rules->placement == HAMIDP_PLACEMENT_SPREAD)
+		return hdp_form_is_uneven(rules->per_card, min_part, max_part);
+	return hdp_form_is_split(units, rules->per_card, n_devices, min_part, max_part);
+}
+
+struct hdp_place_rules hdp_place_rules(const struct hamidp_layout *layout, size_t resource,
+				       const struct hamidp_request *req)
+{
+	struct hdp_place_rules rules = {
+		.placement = req && req->has_placement ? req->placement : layout->placing.placement,
+		.split = req && req->has_split ? req->split : layout->placing.split,
+		.slots = hdp_layout_slots_per_device(layout, resource),
+	};
+	uint32_t most = layout->placing.max_per_device;
+
+	rules.per_card = most > 0 && most < rules.slots ? most : rules.slots;
+	return rules;
+}
+
 void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_layout *layout,
-			 size_t resource, bool by_device)
+			 size_t resource, const struct hdp_place_rules *rules)
 {
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout;
-	uint32_t per_device = hdp_layout_slots_per_device(layout, resource);
 	uint32_t min_part = UINT32_MAX, max_part = 0;
 	size_t n = 0, n_devices = 0;
 
@@ -109,8 +141,7 @@ void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_l
 	decision->n_devices = n_devices;
 	decision->resource = resource;
 	decision->is_split =
-		!by_device && n > 0 &&
-		hdp_form_is_split((uint32_t)n, per_device, n_devices, min_part, max_part);
+		n > 0 && rules && is_split(rules, (uint32_t)n, n_devices, min_part, max_part);
 	if (decision->layout != layout) {
 		hamidp_layout_unref(decision->layout);
 		decision->layout = hamidp_layout_ref(shared);
@@ -145,4 +176,9 @@ HAMIDP_EXPORT size_t hamidp_decision_n_devices(const struct hamidp_decision *dec
 HAMIDP_EXPORT int hamidp_decision_is_split(const struct hamidp_decision *decision)
 {
 	return decision->is_split;
+}
+
+HAMIDP_EXPORT int64_t hamidp_decision_cost(const struct hamidp_decision *decision)
+{
+	return decision->cost;
 }

@@ -134,6 +134,17 @@ static int copy_links(struct hamidp_inventory *inv, const struct hamidp_inventor
 	return 0;
 }
 
+/* Healths do not count, so the tables go on being used as long as the devices are the same. */
+static int inherit_topology(struct hamidp_inventory *inv, const struct hamidp_inventory *from)
+{
+	hdp_topology_unref(inv->topology);
+	inv->topology = NULL;
+	if (inv->n_devices != from->n_devices)
+		return hdp_topology_new(inv, &inv->topology);
+	inv->topology = hdp_topology_ref(from->topology);
+	return 0;
+}
+
 int hdp_inventory_derive(const struct hamidp_inventory *inv,
 			 const struct hdp_health_overlay *overlay, size_t n_overlay,
 			 const struct hdp_device_info *gone, size_t n_gone,
@@ -148,7 +159,8 @@ int hdp_inventory_derive(const struct hamidp_inventory *inv,
 	r = hdp_machine_seal(&m, &derived, NULL);
 	if (r < 0)
 		return r;
-	if (lay_over(derived, overlay, n_overlay) < 0 || copy_links(derived, inv) < 0)
+	if (lay_over(derived, overlay, n_overlay) < 0 || copy_links(derived, inv) < 0 ||
+	    inherit_topology(derived, inv) < 0)
 		return -ENOMEM;
 	*ret = take_ptr(derived);
 	return 0;

@@ -22,6 +22,7 @@ static void free_inventory(struct hamidp_inventory *inv)
 	free(inv->devices);
 	free(inv->by_uuid);
 	free(inv->links);
+	hdp_topology_unref(inv->topology);
 	for (size_t i = 0; i < inv->n_mounts; i++)
 		hdp_path_done(&inv->mounts[i]);
 	free(inv->mounts);
@@ -121,6 +122,46 @@ HAMIDP_EXPORT enum hamidp_pcie_level hamidp_inventory_pcie_level(const struct ha
 								 size_t a, size_t b)
 {
 	return (enum hamidp_pcie_level)link_of(inv, a, b).pcie;
+}
+
+HAMIDP_EXPORT int hamidp_inventory_adopt_topology(struct hamidp_inventory *inv,
+						  const struct hamidp_inventory *from)
+{
+	struct hdp_topology *old = inv->topology;
+
+	if (!hdp_topology_equal(old, from->topology))
+		return -EINVAL;
+	inv->topology = hdp_topology_ref(from->topology);
+	hdp_topology_unref(old);
+	return 0;
+}
+
+HAMIDP_EXPORT int hamidp_inventory_prepare(const struct hamidp_inventory *inv)
+{
+	return hdp_topology_tables(inv->topology) ? 0 : -ENOMEM;
+}
+
+HAMIDP_EXPORT int hamidp_inventory_best_set(const struct hamidp_inventory *inv, size_t k,
+					    size_t *ret_positions, uint64_t *ret_score)
+{
+	const struct hdp_tables *tables;
+	hdp_cleanup_free uint32_t *set = NULL;
+	uint64_t score = 0;
+
+	if (k == 0 || k > inv->n_devices)
+		return -EINVAL;
+	tables = hdp_topology_tables(inv->topology);
+	set = calloc(k, sizeof(*set));
+	if (!tables || !set || hdp_topology_best_set(inv->topology, tables, k, set) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < k; i++) {
+		ret_positions[i] = set[i];
+		for (size_t j = 0; j < i; j++)
+			score += hdp_weight(inv->topology, set[i], set[j]);
+	}
+	if (ret_score)
+		*ret_score = score;
+	return 0;
 }
 
 /* Getters of a device: name and type of the field, for one function each. */

@@ -6,6 +6,7 @@
 #include <hami/inventory.h>
 
 #include "machine.h"
+#include "topology.h"
 
 struct hamidp_device {
 	struct hdp_device_info info; /* strings that are unknown are "" here, never NULL */
@@ -28,6 +29,7 @@ struct hamidp_inventory {
 	size_t n_devices;
 	size_t *by_uuid;	/* positions, sorted by UUID */
 	struct hdp_link *links; /* n x n, NULL if nothing is known */
+	struct hdp_topology *topology;
 	struct hdp_path *mounts;
 	size_t n_mounts;
 	struct hdp_stated_grant *grants;

@@ -301,6 +301,7 @@ HAMIDP_EXPORT int hamidp_layout_new(struct hamidp_inventory *inv,
 	if (!layout)
 		return hdp_oom(reason);
 	layout->refs = 1;
+	layout->placing = policy->placing;
 	layout->inv = hamidp_inventory_ref(inv);
 	if (make_resources(layout, policy) < 0)
 		return hdp_oom(reason);

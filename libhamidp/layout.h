@@ -31,8 +31,16 @@ struct hdp_layout_resource {
 	bool plain; /* also gets the plain HAMI_VGPU_* set */
 };
 
+struct hdp_placing { /* how requests are placed; all zero is the default */
+	enum hamidp_placement placement;
+	enum hamidp_split split;
+	uint32_t max_per_device; /* 0: no limit */
+	uint32_t p2_ppm, p4_ppm; /* below the least: the least */
+};
+
 struct hamidp_layout {
 	unsigned refs; /* atomic */
+	struct hdp_placing placing;
 	struct hamidp_inventory *inv;
 	struct hdp_layout_resource *resources;
 	size_t n_resources;

@@ -109,7 +109,6 @@ static void measure(const struct hamidp_layout *layout, const struct hamidp_requ
 {
 	struct span required = required_span(req, dev);
 
-	card->free = hdp_bit_count(free_bits, dev.first, dev.end);
 	card->part = 0;
 	if (!layout->inv->contiguous) {
 		card->cap = card->free;
@@ -126,28 +125,64 @@ static void measure(const struct hamidp_layout *layout, const struct hamidp_requ
 }
 
 void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
-		       const struct hamidp_request *req, struct hamidp_decision *decision,
-		       size_t *ret_n)
+		       const struct hamidp_request *req, const struct hdp_place_rules *rules,
+		       struct hamidp_decision *decision, size_t *ret_n)
 {
+	const struct hdp_topology *topology = layout->inv->topology;
 	size_t n = 0;
 
 	memset(decision->free, 0, hdp_bit_words(layout->n_slots) * sizeof(*decision->free));
+	hdp_spare_init(&decision->spare, topology, topology->tables, &layout->placing, rules->slots,
+		       decision->numbers);
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		const struct hdp_layout_device *dev = &layout->devices[pos];
 		const struct hdp_device_info *info = &layout->inv->devices[pos].info;
+		bool healthy = info->health == HAMIDP_HEALTH_HEALTHY;
+		struct span span = device_span(dev);
 		struct hdp_card *card = &decision->cards[n];
 
 		if (dev->resource != req->resource || dev->n_slots == 0)
 			continue;
-		if (req->numa_node >= 0 && info->numa_node != req->numa_node)
+		collect_free(occ, req, span, healthy, decision->free);
+		card->free = hdp_bit_count(decision->free, span.first, span.end);
+		if (healthy && card->free == dev->n_slots)
+			hdp_spare_add(&decision->spare, (uint32_t)pos);
+		if (card->free == 0 || (req->numa_node >= 0 && info->numa_node != req->numa_node))
 			continue;
-		collect_free(occ, req, device_span(dev), info->health == HAMIDP_HEALTH_HEALTHY,
-			     decision->free);
 		card->pos = (uint32_t)pos;
-		measure(layout, req, decision->free, device_span(dev), card);
-		n += card->free > 0;
+		measure(layout, req, decision->free, span, card);
+		if (card->cap > rules->per_card)
+			card->cap = rules->per_card;
+		n++;
 	}
+	hdp_spare_settle(&decision->spare);
 	*ret_n = n;
+}
+
+static bool amounts_fit(const struct hamidp_layout *layout, const struct hamidp_request *req,
+			uint32_t pos, uint32_t slots)
+{
+	return hamidp_layout_slice_share_ppm(layout, pos, slots) >= req->share_ppm &&
+	       hamidp_layout_slice_memory_mib(layout, pos, slots) >= req->memory_mib;
+}
+
+void hdp_cards_need_amounts(const struct hamidp_layout *layout, const struct hamidp_request *req,
+			    struct hdp_card *cards, size_t n_cards)
+{
+	for (size_t i = 0; i < n_cards; i++) {
+		uint32_t low = 1, high = layout->devices[cards[i].pos].n_slots + 1;
+
+		/* Both amounts grow with the slots; @high has them, or is one too many. */
+		while (low < high) {
+			uint32_t mid = (low + high) / 2;
+
+			if (amounts_fit(layout, req, cards[i].pos, mid))
+				high = mid;
+			else
+				low = mid + 1;
+		}
+		cards[i].need = high;
+	}
 }
 
 /* Neighbours: in the hole of what is required as low as it can be covered, else in the tightest. */

@@ -11,6 +11,7 @@
 #include "place.h"
 #include "reason.h"
 
+/* Slots asked for; where amounts are asked for, the cards say how many that is. */
 static uint64_t wanted_units(const struct hamidp_request *req)
 {
 	return req->by_device ? (uint64_t)req->n_devices * req->units_each : req->units;
@@ -50,12 +51,32 @@ static int check_slots(const struct hamidp_layout *layout, size_t resource,
 	return 0;
 }
 
+/* Devices that could serve their part of the request if they were empty. */
+static size_t count_large_enough(const struct hamidp_layout *layout,
+				 const struct hamidp_request *req,
+				 const struct hdp_place_rules *rules)
+{
+	size_t n = 0;
+
+	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
+		const struct hdp_layout_device *dev = &layout->devices[pos];
+		struct hdp_card card = { .pos = (uint32_t)pos, .need = req->units_each };
+
+		if (dev->resource != req->resource)
+			continue;
+		if (req->by_amount)
+			hdp_cards_need_amounts(layout, req, &card, 1);
+		n += card.need <= dev->n_slots && card.need <= rules->per_card;
+	}
+	return n;
+}
+
 /* More than there is even on the empty node? */
 static int check_size(const struct hamidp_layout *layout, const struct hamidp_request *req,
-		      struct hamidp_reason *reason)
+		      const struct hdp_place_rules *rules, struct hamidp_reason *reason)
 {
 	const struct hdp_layout_resource *res = &layout->resources[req->resource];
-	size_t n_large = 0;
+	size_t n_large;
 
 	if (wanted_units(req) > res->n_slots)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
@@ -63,15 +84,18 @@ static int check_size(const struct hamidp_layout *layout, const struct hamidp_re
 				wanted_units(req), res->n_slots);
 	if (!req->by_device)
 		return 0;
-	for (size_t pos = 0; pos < layout->inv->n_devices; pos++)
-		n_large += layout->devices[pos].resource == req->resource &&
-			   layout->devices[pos].n_slots >= req->units_each;
-	if (n_large < req->n_devices)
+	n_large = count_large_enough(layout, req, rules);
+	if (n_large >= req->n_devices)
+		return 0;
+	if (req->by_amount)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
-				"%s: %" PRIu32 " devices with %" PRIu32
-				" slots asked for, it has %zu",
-				res->name, req->n_devices, req->units_each, n_large);
-	return 0;
+				"%s: %" PRIu32 " devices with %" PRIu32 " ppm and %" PRIu64
+				" MiB asked for, it has %zu",
+				res->name, req->n_devices, req->share_ppm, req->memory_mib,
+				n_large);
+	return hdp_fail(reason, -EINVAL, HAMIDP_REASON_TOO_LARGE,
+			"%s: %" PRIu32 " devices with %" PRIu32 " slots asked for, it has %zu",
+			res->name, req->n_devices, req->units_each, n_large);
 }
 
 /* What is required must be compatible with the rest of the request. */
@@ -96,7 +120,7 @@ static int check_required(const struct hamidp_layout *layout, const struct hamid
 					layout->slots[slot].id, req->numa_node);
 		end = end < set->n_words * 64 ? end : set->n_words * 64;
 		n = hdp_bit_count(set->words, dev->first_slot, end);
-		if (req->by_device && n > req->units_each)
+		if (req->by_device && !req->by_amount && n > req->units_each)
 			return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 					"%" PRIu32 " slots required on %s, at most %" PRIu32
 					" on each device asked for",
@@ -104,7 +128,7 @@ static int check_required(const struct hamidp_layout *layout, const struct hamid
 		n_required += n;
 		n_devices++;
 	}
-	if (n_required > wanted_units(req))
+	if (!req->by_amount && n_required > wanted_units(req))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"%" PRIu64 " slots required, %" PRIu64 " asked for", n_required,
 				wanted_units(req));
@@ -112,6 +136,19 @@ static int check_required(const struct hamidp_layout *layout, const struct hamid
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"slots required on %" PRIu64 " devices, %" PRIu32 " asked for",
 				n_devices, req->n_devices);
+	return 0;
+}
+
+static int check_amounts(const struct hamidp_request *req, struct hamidp_reason *reason)
+{
+	if (req->by_amount && req->share_ppm > HAMIDP_PPM)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
+				"compute share of %" PRIu32 " ppm: at most %u is accepted",
+				req->share_ppm, HAMIDP_PPM);
+	if (req->by_amount ? req->n_devices == 0 || (req->share_ppm == 0 && req->memory_mib == 0)
+			   : wanted_units(req) == 0)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
+				"nothing is asked for, at least 1 slot is accepted");
 	return 0;
 }
 
@@ -127,92 +164,203 @@ static int check_request(const struct hamidp_layout *layout, const struct hamidp
 	if (occ->layout != layout)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"the occupancy is one of another layout");
-	if (wanted_units(req) == 0)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"0 slots asked for, at least 1 is accepted");
 	if (req->numa_node < -1)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"NUMA node %" PRId32 ": -1 or more is accepted", req->numa_node);
+	r = check_amounts(req, reason);
+	if (r < 0)
+		return r;
 	r = check_slots(layout, req->resource, &req->available, "available", reason);
 	if (r < 0)
 		return r;
 	r = check_slots(layout, req->resource, &req->required, "required", reason);
 	if (r < 0)
 		return r;
-	r = check_size(layout, req, reason);
-	if (r < 0)
-		return r;
 	return check_required(layout, req, reason);
 }
 
-static uint32_t largest_units(const struct hamidp_layout *layout, const struct hamidp_request *req,
-			      const struct hdp_card *cards, size_t n_cards)
+uint32_t hdp_place_largest(const struct hdp_place_rules *rules, const struct hdp_card *cards,
+			   size_t n_cards)
 {
-	uint32_t per_device = hdp_layout_slots_per_device(layout, req->resource);
+	bool any_even = rules->placement == HAMIDP_PLACEMENT_SPREAD;
 
-	if (req->by_device)
-		return req->n_devices * hdp_choose_largest_each(cards, n_cards, req->n_devices);
-	return hdp_choose_largest_units(cards, n_cards, per_device);
+	return hdp_choose_largest_units(cards, n_cards, any_even ? 0 : rules->per_card);
 }
 
-static int fail_no_room(const struct hamidp_layout *layout, const struct hamidp_request *req,
-			const struct hdp_card *cards, size_t n_cards, struct hamidp_reason *reason)
-{
-	const char *name = layout->resources[req->resource].name;
-	uint32_t largest = largest_units(layout, req, cards, n_cards);
-	uint64_t n_free = 0;
+/* One call of hamidp_place(). */
+struct call {
+	const struct hamidp_layout *layout;
+	const struct hamidp_request *req;
+	struct hdp_place_rules rules;
+	struct hamidp_decision *decision;
+	size_t n_cards;
+	struct hdp_goal goal;
+};
 
-	for (size_t i = 0; i < n_cards; i++)
-		n_free += cards[i].free;
-	if (n_free < wanted_units(req))
+static uint32_t largest_of(const struct call *call)
+{
+	const struct hdp_card *cards = call->decision->cards;
+
+	if (!call->req->by_device)
+		return hdp_place_largest(&call->rules, cards, call->n_cards);
+	return call->req->n_devices *
+	       hdp_choose_largest_each(cards, call->n_cards, call->req->n_devices);
+}
+
+static int fail_no_room(const struct call *call, bool denied, struct hamidp_reason *reason)
+{
+	const char *name = call->layout->resources[call->req->resource].name;
+	uint64_t n_free = 0, wanted = wanted_units(call->req);
+	uint32_t largest = largest_of(call);
+
+	for (size_t i = 0; i < call->n_cards; i++)
+		n_free += call->decision->cards[i].free;
+	if (call->req->by_amount)
+		hdp_fail(reason, -ENOSPC, HAMIDP_REASON_FRAGMENTED,
+			 "%s: %" PRIu32 " devices with %" PRIu32 " ppm and %" PRIu64
+			 " MiB asked for, %" PRIu64
+			 " slots are free but not in this form, at most %" PRIu32 " in one request",
+			 name, call->req->n_devices, call->req->share_ppm, call->req->memory_mib,
+			 n_free, largest);
+	else if (n_free < wanted)
 		hdp_fail(reason, -ENOSPC, HAMIDP_REASON_NO_ROOM,
 			 "%s: %" PRIu64 " slots asked for, %" PRIu64 " are free, at most %" PRIu32
 			 " in one request",
-			 name, wanted_units(req), n_free, largest);
+			 name, wanted, n_free, largest);
 	else
-		hdp_fail(reason, -ENOSPC, HAMIDP_REASON_FRAGMENTED,
+		hdp_fail(reason, -ENOSPC,
+			 denied ? HAMIDP_REASON_SPLIT_DENIED : HAMIDP_REASON_FRAGMENTED,
 			 "%s: %" PRIu64 " slots asked for, %" PRIu64
-			 " are free but not in this form, at most %" PRIu32 " in one request",
-			 name, wanted_units(req), n_free, largest);
+			 " are free but %s, at most %" PRIu32 " in one request",
+			 name, wanted, n_free,
+			 denied ? "only as a split, which is denied" : "not in this form", largest);
 	hdp_reason_set_largest(reason, largest);
 	return -ENOSPC;
 }
 
-static bool choose(const struct hamidp_layout *layout, const struct hamidp_request *req,
-		   struct hdp_card *cards, size_t n_cards)
+static void set_goal(struct call *call, uint32_t n, uint64_t units)
 {
-	struct hdp_form form = { .n = req->n_devices, .base = req->units_each };
+	hdp_goal_init(&call->goal, call->rules.placement, &call->decision->spare, call->rules.slots,
+		      n, units);
+}
 
-	if (req->by_device)
-		return hdp_choose_form(cards, n_cards, form);
-	form = hdp_form_of_units(req->units, hdp_layout_slots_per_device(layout, req->resource));
-	return hdp_choose_form(cards, n_cards, form) ||
-	       hdp_choose_split(cards, n_cards, req->units);
+/* The best set of a form, if there is one. */
+static bool try_form(struct call *call, struct hdp_form form, uint64_t units)
+{
+	struct hdp_card *cards = call->decision->cards;
+
+	if (form.base > 0)
+		hdp_choose_need(cards, call->n_cards, form.base);
+	if (!hdp_choose_form(cards, call->n_cards, form))
+		return false;
+	set_goal(call, form.n, units);
+	hdp_search(call->decision->search, &call->goal, cards, call->n_cards, form);
+	return true;
+}
+
+static bool try_devices(struct call *call)
+{
+	const struct hamidp_request *req = call->req;
+	struct hdp_form form = { .n = req->n_devices, .base = req->units_each };
+	struct hdp_card *cards = call->decision->cards;
+	uint32_t each = req->units_each;
+
+	if (req->by_amount)
+		hdp_cards_need_amounts(call->layout, req, cards, call->n_cards);
+	for (size_t i = 0; req->by_amount && i < call->n_cards; i++)
+		if (cards[i].need <= cards[i].cap && cards[i].need > each)
+			each = cards[i].need;
+	return try_form(call, form, (uint64_t)form.n * each);
+}
+
+static bool try_units(struct call *call)
+{
+	uint32_t units = call->req->units, least, most, n_required = 0;
+	struct hdp_form form = hdp_form_of_units(units, call->rules.per_card);
+	bool spread = call->rules.placement == HAMIDP_PLACEMENT_SPREAD;
+
+	for (size_t i = 0; i < call->n_cards; i++)
+		n_required += call->decision->cards[i].min > 0;
+	least = form.n;
+	most = units < call->n_cards ? units : (uint32_t)call->n_cards;
+	if (!spread && n_required == 0)
+		most = least;
+	for (uint32_t i = 0; least + i <= most; i++) {
+		form.n = spread ? most - i : least + i;
+		form.base = units / form.n;
+		form.rem = units % form.n;
+		if (try_form(call, form, units))
+			return true;
+	}
+	return false;
+}
+
+/* Whatever parts; weighed as a set of its own. */
+static bool try_split(struct call *call)
+{
+	struct hdp_card *cards = call->decision->cards;
+	uint32_t n = 0;
+
+	if (call->req->by_device || !hdp_choose_split(cards, call->n_cards, call->req->units))
+		return false;
+	for (size_t i = 0; i < call->n_cards; i++)
+		n += cards[i].part > 0;
+	set_goal(call, n, call->req->units);
+	return true;
+}
+
+static int choose(struct call *call, struct hamidp_reason *reason)
+{
+	bool has_split;
+
+	if (call->req->by_device ? try_devices(call) : try_units(call))
+		return 0;
+	has_split = try_split(call);
+	if (has_split && call->rules.split == HAMIDP_SPLIT_ALLOW)
+		return 0;
+	return fail_no_room(call, has_split, reason);
+}
+
+static void settle(struct call *call, struct hamidp_reason *reason)
+{
+	struct hamidp_decision *decision = call->decision;
+	uint32_t *set = decision->numbers + HDP_SPARE_ARRAYS * call->layout->inv->n_devices;
+	struct hdp_terms terms = hdp_goal_weigh(&call->goal, decision->cards, call->n_cards, set);
+
+	hdp_cards_take(call->layout, call->req, decision, call->n_cards);
+	hdp_decision_settle(decision, call->layout, call->req->resource,
+			    call->req->by_device ? NULL : &call->rules);
+	decision->cost = (terms.load + terms.room + terms.quality) / (int64_t)call->rules.slots;
+
+	hdp_reason_clear(reason);
+	if (decision->is_split)
+		hdp_reason_set_largest(reason, largest_of(call));
 }
 
 HAMIDP_EXPORT int hamidp_place(const struct hamidp_layout *layout,
 			       const struct hamidp_occupancy *occ, const struct hamidp_request *req,
 			       struct hamidp_decision *decision, struct hamidp_reason *reason)
 {
-	size_t n_cards;
+	struct call call = { .layout = layout, .req = req, .decision = decision };
+	uint64_t most;
 	int r;
 
 	r = check_request(layout, occ, req, reason);
 	if (r < 0)
 		return r;
-	r = hdp_decision_reserve(decision, layout, (size_t)wanted_units(req));
+	call.rules = hdp_place_rules(layout, req->resource, req);
+	r = check_size(layout, req, &call.rules, reason);
 	if (r < 0)
+		return r;
+	most = req->by_amount ? layout->resources[req->resource].n_slots : wanted_units(req);
+	if (!hdp_topology_tables(layout->inv->topology) ||
+	    hdp_decision_reserve(decision, layout, (size_t)most) < 0)
 		return hdp_oom(reason);
 
-	hdp_cards_collect(layout, occ, req, decision, &n_cards);
-	if (!choose(layout, req, decision->cards, n_cards))
-		return fail_no_room(layout, req, decision->cards, n_cards, reason);
-	hdp_cards_take(layout, req, decision, n_cards);
-	hdp_decision_settle(decision, layout, req->resource, req->by_device);
-
-	hdp_reason_clear(reason);
-	if (decision->is_split)
-		hdp_reason_set_largest(reason,
-				       largest_units(layout, req, decision->cards, n_cards));
+	hdp_cards_collect(layout, occ, req, &call.rules, decision, &call.n_cards);
+	r = choose(&call, reason);
+	if (r < 0)
+		return r;
+	settle(&call, reason);
 	return 0;
 }

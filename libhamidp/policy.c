@@ -338,6 +338,7 @@ int hdp_policy_copy(const struct hamidp_policy *src, struct hamidp_policy **ret)
 		return -ENOMEM;
 	copy->slicing = src->slicing;
 	copy->fit = src->fit;
+	copy->placing = src->placing;
 	if (copy_rules(&src->overrides, &copy->overrides) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < src->n_resources; i++) {

@@ -6,6 +6,7 @@
 #include <hami/layout.h>
 
 #include "inventory.h"
+#include "layout.h"
 
 #define HDP_RESOURCES_MAX 64U
 #define HDP_RULES_MAX 4096U
@@ -32,6 +33,7 @@ struct hdp_policy_resource {
 struct hamidp_policy {
 	struct hamidp_slicing slicing;
 	enum hamidp_memory_fit fit;
+	struct hdp_placing placing;
 	struct hdp_policy_resource *resources;
 	size_t n_resources, cap_resources;
 	struct hdp_rules overrides;

@@ -68,6 +68,7 @@ HAMIDP_EXPORT const char *hamidp_reason_code_to_string(enum hamidp_reason_code c
 		[HAMIDP_REASON_STORE] = "store",
 		[HAMIDP_REASON_DENIED] = "denied",
 		[HAMIDP_REASON_CONFLICT] = "conflict",
+		[HAMIDP_REASON_SPLIT_DENIED] = "split-denied",
 	};
 	size_t i = (size_t)code;
 

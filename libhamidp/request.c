@@ -72,7 +72,7 @@ HAMIDP_EXPORT void hamidp_request_set_resource(struct hamidp_request *req, size_
 
 HAMIDP_EXPORT void hamidp_request_set_units(struct hamidp_request *req, uint32_t units)
 {
-	req->by_device = false;
+	req->by_device = req->by_amount = false;
 	req->units = units;
 }
 
@@ -80,8 +80,38 @@ HAMIDP_EXPORT void hamidp_request_set_devices(struct hamidp_request *req, uint32
 					      uint32_t units_each)
 {
 	req->by_device = true;
+	req->by_amount = false;
 	req->n_devices = n_devices;
 	req->units_each = units_each;
+}
+
+HAMIDP_EXPORT void hamidp_request_set_amounts(struct hamidp_request *req, uint32_t n_devices,
+					      uint32_t share_ppm, uint64_t memory_mib)
+{
+	req->by_device = req->by_amount = true;
+	req->n_devices = n_devices;
+	req->units_each = 0;
+	req->share_ppm = share_ppm;
+	req->memory_mib = memory_mib;
+}
+
+HAMIDP_EXPORT int hamidp_request_set_placement(struct hamidp_request *req,
+					       enum hamidp_placement placement)
+{
+	if ((unsigned)placement > HAMIDP_PLACEMENT_FIT)
+		return -EINVAL;
+	req->has_placement = true;
+	req->placement = placement;
+	return 0;
+}
+
+HAMIDP_EXPORT int hamidp_request_set_split(struct hamidp_request *req, enum hamidp_split split)
+{
+	if ((unsigned)split > HAMIDP_SPLIT_ALLOW)
+		return -EINVAL;
+	req->has_split = true;
+	req->split = split;
+	return 0;
 }
 
 HAMIDP_EXPORT void hamidp_request_set_numa_node(struct hamidp_request *req, int32_t node)

@@ -258,6 +258,8 @@ int hdp_machine_seal(struct hdp_machine *m, struct hamidp_inventory **ret,
 	for (size_t i = 0; i < n; i++)
 		inv->by_uuid[i] = by_uuid[i].pos;
 	move_contents(m, keys, inv);
+	if (hdp_topology_new(inv, &inv->topology) < 0)
+		return hdp_oom(reason);
 	*ret = take_ptr(inv);
 	return 0;
 }

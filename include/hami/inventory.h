@@ -160,6 +160,50 @@ uint32_t hamidp_inventory_link_gbps(const struct hamidp_inventory *inv, size_t a
 enum hamidp_pcie_level hamidp_inventory_pcie_level(const struct hamidp_inventory *inv, size_t a,
 						   size_t b);
 
+/**
+ * hamidp_inventory_best_set() - the best linked devices of an empty machine
+ * @inv: inventory
+ * @k: how many, 1 to hamidp_inventory_n_devices()
+ * @ret_positions: where to store @k positions, ascending
+ * @ret_score: where to store the sum over their pairs of 100 x lanes + PCIe level, or NULL
+ *
+ * A set within one NUMA node counts 2 % more; ties go to the first devices. Exact up to 16 devices,
+ * grown greedily beyond. Thread safe.
+ *
+ * Return: 0, -EINVAL (@k) or -ENOMEM.
+ *
+ * Since: 0.1
+ */
+int hamidp_inventory_best_set(const struct hamidp_inventory *inv, size_t k, size_t *ret_positions,
+			      uint64_t *ret_score);
+
+/**
+ * hamidp_inventory_prepare() - make the tables that placement looks links up in
+ * @inv: inventory
+ *
+ * The first placement makes them otherwise: up to 10 ms and 0.6 MiB for 16 devices, far less for 8.
+ * Inventories that a node derives from one another share them. Thread safe.
+ *
+ * Return: 0, or -ENOMEM.
+ *
+ * Since: 0.1
+ */
+int hamidp_inventory_prepare(const struct hamidp_inventory *inv);
+
+/**
+ * hamidp_inventory_adopt_topology() - share the tables of an equal machine
+ * @inv: inventory, not yet shared with another thread nor used for a layout
+ * @from: inventory whose devices have the same links and NUMA nodes at the same positions
+ *
+ * For a scheduler that holds thousands of machines of a few kinds.
+ *
+ * Return: 0, or -EINVAL (not equal) and nothing changed.
+ *
+ * Since: 0.1
+ */
+int hamidp_inventory_adopt_topology(struct hamidp_inventory *inv,
+				    const struct hamidp_inventory *from);
+
 /** hamidp_device_uuid() - the identity, never NULL or empty; Since: 0.1 */
 const char *hamidp_device_uuid(const struct hamidp_device *dev);
 /** hamidp_device_index() - the driver's index, -1 if not known; not an identity; Since: 0.1 */

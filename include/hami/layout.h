@@ -69,6 +69,23 @@ enum hamidp_memory_fit {
 	_HAMIDP_MEMORY_FIT_PAD = 0x7fffffff
 };
 
+/** enum hamidp_placement - what placement is after; docs/placement.md says it in full; Since: 0.1
+ */
+enum hamidp_placement {
+	HAMIDP_PLACEMENT_PACK = 0,   /* fewest devices, room kept for later requests, near links */
+	HAMIDP_PLACEMENT_SPREAD = 1, /* distinct devices first, the freest of them */
+	HAMIDP_PLACEMENT_TOPOLOGY = 2, /* the best linked devices first, then as PACK */
+	HAMIDP_PLACEMENT_FIT = 3,      /* the tightest devices and nothing else */
+	_HAMIDP_PLACEMENT_PAD = 0x7fffffff
+};
+
+/** enum hamidp_split - what becomes of a request that has no normal form; Since: 0.1 */
+enum hamidp_split {
+	HAMIDP_SPLIT_DENY = 0,	/* it is refused, with the largest placeable amount */
+	HAMIDP_SPLIT_ALLOW = 1, /* it is spread over the fewest devices, and the decision says so */
+	_HAMIDP_SPLIT_PAD = 0x7fffffff
+};
+
 /**
  * hamidp_policy_new() - make a policy: 4 slots a device, no resource yet
  * @ret: where to store it
@@ -112,6 +129,54 @@ int hamidp_policy_set_default(struct hamidp_policy *policy, const struct hamidp_
  * Since: 0.1
  */
 int hamidp_policy_set_memory_fit(struct hamidp_policy *policy, enum hamidp_memory_fit fit);
+
+/**
+ * hamidp_policy_set_placement() - what placement is after; PACK if never set
+ * @policy: policy
+ * @placement: one of the enum's values
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_policy_set_placement(struct hamidp_policy *policy, enum hamidp_placement placement);
+
+/**
+ * hamidp_policy_set_split() - what becomes of a request without a normal form; DENY if never set
+ * @policy: policy
+ * @split: one of the enum's values
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_policy_set_split(struct hamidp_policy *policy, enum hamidp_split split);
+
+/**
+ * hamidp_policy_set_max_per_device() - most slots of one device that one request gets
+ * @policy: policy
+ * @max_slots: at most HAMIDP_SLOTS_MAX; 0: as many as the device has (the default)
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_policy_set_max_per_device(struct hamidp_policy *policy, uint32_t max_slots);
+
+/**
+ * hamidp_policy_set_mix() - which later requests room is kept for
+ * @policy: policy
+ * @p2_ppm: share of the requests that are for two whole devices, ppm
+ * @p4_ppm: share for four
+ *
+ * Each is taken as at least 1 % (HAMIDP_PPM / 100), and may be at most HAMIDP_PPM. Nothing is
+ * learnt, so that equal nodes decide equally.
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_policy_set_mix(struct hamidp_policy *policy, uint32_t p2_ppm, uint32_t p4_ppm);
 
 /**
  * hamidp_policy_add_resource() - name a resource that slots are offered under
@@ -194,6 +259,18 @@ struct hamidp_layout *hamidp_layout_unref(struct hamidp_layout *layout);
 
 /** hamidp_layout_inventory() - the inventory it was made from, borrowed; Since: 0.1 */
 struct hamidp_inventory *hamidp_layout_inventory(const struct hamidp_layout *layout);
+
+/** hamidp_layout_placement() - the policy's; Since: 0.1 */
+enum hamidp_placement hamidp_layout_placement(const struct hamidp_layout *layout);
+/** hamidp_layout_split() - the policy's; Since: 0.1 */
+enum hamidp_split hamidp_layout_split(const struct hamidp_layout *layout);
+/** hamidp_layout_max_per_device() - the policy's, 0 for no limit; Since: 0.1 */
+uint32_t hamidp_layout_max_per_device(const struct hamidp_layout *layout);
+/** hamidp_placement_to_string() - "pack", "spread", "topology", "fit"; static, never NULL; Since:
+ * 0.1 */
+const char *hamidp_placement_to_string(enum hamidp_placement placement);
+/** hamidp_split_to_string() - "deny", "allow"; static, never NULL; Since: 0.1 */
+const char *hamidp_split_to_string(enum hamidp_split split);
 
 /** hamidp_layout_n_resources() - number of resources, in the policy's order; Since: 0.1 */
 size_t hamidp_layout_n_resources(const struct hamidp_layout *layout);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <hami/layout.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -55,8 +57,9 @@ void hamidp_request_set_resource(struct hamidp_request *req, size_t resource);
  * @req: request
  * @units: slots, at least 1
  *
- * Up to the slots of one device they come from one device; more come from the fewest devices,
- * evenly.
+ * Up to the slots of one device (or the policy's limit) they come from one device; more come from
+ * the fewest devices, evenly. This is the normal form of so many slots. Under SPREAD it is as many
+ * devices as can be, evenly.
  *
  * Since: 0.1
  */
@@ -74,6 +77,43 @@ void hamidp_request_set_units(struct hamidp_request *req, uint32_t units);
  */
 void hamidp_request_set_devices(struct hamidp_request *req, uint32_t n_devices,
 				uint32_t units_each);
+
+/**
+ * hamidp_request_set_amounts() - ask for compute and memory on a number of devices
+ * @req: request
+ * @n_devices: distinct devices, at least 1
+ * @share_ppm: compute on each, ppm of the device, at most HAMIDP_PPM; 0: whatever comes
+ * @memory_mib: memory on each in MiB; 0: whatever comes
+ *
+ * On each device as many slots as both amounts need, rounded up: devices that are cut differently
+ * give different numbers of slots. Replaces hamidp_request_set_units(); one amount must be stated.
+ *
+ * Since: 0.1
+ */
+void hamidp_request_set_amounts(struct hamidp_request *req, uint32_t n_devices, uint32_t share_ppm,
+				uint64_t memory_mib);
+
+/**
+ * hamidp_request_set_placement() - another placement than the policy's, until the next reset
+ * @req: request
+ * @placement: one of the enum's values
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_request_set_placement(struct hamidp_request *req, enum hamidp_placement placement);
+
+/**
+ * hamidp_request_set_split() - another split than the policy's, until the next reset
+ * @req: request
+ * @split: one of the enum's values
+ *
+ * Return: 0, or -EINVAL.
+ *
+ * Since: 0.1
+ */
+int hamidp_request_set_split(struct hamidp_request *req, enum hamidp_split split);
 
 /**
  * hamidp_request_set_numa_node() - take devices of one NUMA node only
@@ -130,14 +170,19 @@ struct hamidp_decision *hamidp_decision_free(struct hamidp_decision *decision);
  * @decision: overwritten on success, unchanged otherwise; keeps a reference to @layout
  * @reason: why not, with the largest placeable number of slots, or NULL
  *
- * The whole request first: the tightest single device that takes it; where it is larger than a
- * device, the fewest devices, evenly. Where that form cannot be had the slots are spread, and
- * hamidp_decision_is_split() says so, and hamidp_reason_largest() what one request could have got
- * in the best form. Ties go to the first device in PCI order, then to the lowest slots. A required
- * slot counts as free even on a device that is not healthy, which serves nothing else.
+ * The whole request first: the devices that have its normal form, and of those the set with the
+ * lowest cost; docs/placement.md says what is weighed. Where required slots lie on more devices
+ * than that form has, or leave it no room, the fewest more devices share evenly, whatever the
+ * policy's split is. Where there is no such form either the request is refused
+ * (HAMIDP_REASON_SPLIT_DENIED if it would have had room as a split), or, with HAMIDP_SPLIT_ALLOW,
+ * takes the fewest devices, largest parts first. hamidp_decision_is_split() says so, and
+ * hamidp_reason_largest() what one request could have got in the normal form. Ties go to the first
+ * devices in PCI order, then to the lowest slots. A required slot counts as free even on a device
+ * that is not healthy, which serves nothing else.
  *
  * Return: 0; -EINVAL (nothing asked for, numbers outside the layout, contradictions), -ENOSPC (no
- * room) or -ENOMEM (only until @decision and @req have grown to size).
+ * room) or -ENOMEM (only until @decision and @req have grown to size and the tables of the
+ * inventory's links are made).
  *
  * Since: 0.1
  */
@@ -179,6 +224,38 @@ size_t hamidp_decision_n_devices(const struct hamidp_decision *decision);
 /** hamidp_decision_is_split() - 1 if the slots are spread over more devices, or less evenly, than
  * asked for; Since: 0.1 */
 int hamidp_decision_is_split(const struct hamidp_decision *decision);
+
+#define HAMIDP_COST_ONE (1 << 20) /* a cost of one slot */
+
+/**
+ * hamidp_decision_cost() - what the decision costs, for a choice between machines
+ * @decision: from hamidp_place()
+ *
+ * The objective of docs/placement.md, in slots times HAMIDP_COST_ONE: how much fuller devices get,
+ * what is lost for later requests of whole devices, and what is missing from the best links. May be
+ * negative under SPREAD. The machine where it is lowest is the best for this request; its value
+ * means nothing between different requests. 0 for decisions of hamidp_decide_ids().
+ *
+ * Since: 0.1
+ */
+int64_t hamidp_decision_cost(const struct hamidp_decision *decision);
+
+/**
+ * hamidp_decision_check_split() - is a decision one that HAMIDP_SPLIT_DENY refuses?
+ * @decision: from hamidp_decide_ids()
+ * @occ: occupancy of its layout, to tell what could be placed
+ * @reason: why, with the largest placeable amount, or NULL
+ *
+ * Looks at the spread only, whatever the policy's split is: under SPREAD every even spread is a
+ * normal form.
+ *
+ * Return: 0, -ENOSPC (HAMIDP_REASON_SPLIT_DENIED), -EINVAL (another layout, an empty decision) or
+ * -ENOMEM.
+ *
+ * Since: 0.1
+ */
+int hamidp_decision_check_split(const struct hamidp_decision *decision,
+				const struct hamidp_occupancy *occ, struct hamidp_reason *reason);
 
 #ifdef __cplusplus
 }

@@ -51,7 +51,8 @@ enum hamidp_reason_code {
 	HAMIDP_REASON_NOT_SUPPORTED = 20,   /* this driver or build cannot do it */
 	HAMIDP_REASON_STORE = 21,	    /* the store could not be read or written */
 	HAMIDP_REASON_DENIED = 22,	    /* permission missing */
-	HAMIDP_REASON_CONFLICT = 23, /* two parts of the configuration contradict each other */
+	HAMIDP_REASON_CONFLICT = 23,	 /* two parts of the configuration contradict each other */
+	HAMIDP_REASON_SPLIT_DENIED = 24, /* enough free slots, but only as a split */
 	_HAMIDP_REASON_PAD = 0x7fffffff
 };
 

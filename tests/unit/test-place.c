@@ -63,8 +63,8 @@ static const struct place_case place_cases[] = {
 	  .after = "##..#... ........" },
 	{ "required on two cards raises the number of cards", "R....... R....... ........", 2,
 	  .after = "#....... #....... ........", .is_split = true },
-	{ "required on two cards, the larger one takes the rest", "xR...... R....... ........", 4,
-	  .after = ".#...... ###..... ........", .is_split = true },
+	{ "required on two cards, which share evenly", "xR...... R....... ........", 4,
+	  .after = ".##..... ##...... ........", .is_split = true },
 	{ "required: no room on its card", "xxxxxxR. ........", 4, .after = "......## ##......",
 	  .is_split = true },
 	{
@@ -105,6 +105,7 @@ START_TEST(place_gives)
 	fixture_draw(&f, c->before, c->contiguous);
 	hamidp_request_set_units(f.req, c->units);
 	hamidp_request_set_numa_node(f.req, c->numa_node ? c->numa_node : -1);
+	ck_assert_int_eq(hamidp_request_set_split(f.req, HAMIDP_SPLIT_ALLOW), 0);
 	ck_assert_msg(hamidp_place(f.layout, f.occ, f.req, f.decision, f.reason) == 0, "%s: %s",
 		      c->what, hamidp_reason_text(f.reason));
 	fixture_show(&f, got, sizeof(got));

@@ -31,7 +31,7 @@ END_TEST
 
 START_TEST(every_reason_code_has_its_own_name)
 {
-	for (int i = 0; i <= HAMIDP_REASON_CONFLICT; i++) {
+	for (int i = 0; i <= HAMIDP_REASON_SPLIT_DENIED; i++) {
 		const char *name = hamidp_reason_code_to_string((enum hamidp_reason_code)i);
 
 		ck_assert_str_ne(name, "unknown");
@@ -41,7 +41,7 @@ START_TEST(every_reason_code_has_its_own_name)
 	}
 	ck_assert_str_eq(hamidp_reason_code_to_string(_HAMIDP_REASON_PAD), "unknown");
 	ck_assert_str_eq(hamidp_reason_code_to_string(
-				 (enum hamidp_reason_code)(HAMIDP_REASON_CONFLICT + 1)),
+				 (enum hamidp_reason_code)(HAMIDP_REASON_SPLIT_DENIED + 1)),
 			 "unknown");
 }
 END_TEST
