@@ -165,26 +165,6 @@ bool cluster_fits(const struct cluster *cluster, size_t i, const struct shape *s
 	return n >= shape->n_gpus;
 }
 
-/* 1000 x PHI(f), where PHI is f^2 / S. */
-static int64_t phi(int64_t free_milli)
-{
-	return free_milli * free_milli;
-}
-
-/* What the decision takes from each card, as the potential sees it. */
-static int64_t decision_cost(const struct cluster *cluster, const struct node *node)
-{
-	uint32_t taken[CARDS_MAX] = { 0 };
-	int64_t cost = 0;
-
-	for (size_t i = 0; i < hamidp_decision_n_slots(cluster->decision); i++)
-		taken[hamidp_layout_slot_device(node->layout,
-						hamidp_decision_slot(cluster->decision, i))]++;
-	for (uint32_t card = 0; card < node->spec->n_gpus; card++)
-		cost += phi(node->free_milli[card]) - phi(node->free_milli[card] - taken[card]);
-	return cost;
-}
-
 int64_t cluster_library_cost(struct cluster *cluster, size_t i, const struct shape *shape)
 {
 	struct node *node = &cluster->nodes[i];
@@ -199,7 +179,7 @@ int64_t cluster_library_cost(struct cluster *cluster, size_t i, const struct sha
 	if (hamidp_place(node->layout, node->occ, cluster->req, cluster->decision, NULL) < 0)
 		*cost = COST_NO_FIT;
 	else
-		*cost = decision_cost(cluster, node);
+		*cost = hamidp_decision_cost(cluster->decision);
 	return *cost;
 }
 

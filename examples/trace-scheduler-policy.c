@@ -82,7 +82,7 @@ static int64_t stranded(int64_t free_gpu_milli, int64_t free_cpu_milli, int64_t 
 	return product > 0 ? product : 0;
 }
 
-/* A GPU that is stranded is lost, as much as PHI says of one that is taken. */
+/* What is stranded is lost, as what is taken; the library counts in slots, here thousandths. */
 static int64_t balanced_cost(struct cluster *cluster, size_t i, const struct shape *shape,
 			     uint64_t cpu_milli_per_gpu)
 {
@@ -95,7 +95,7 @@ static int64_t balanced_cost(struct cluster *cluster, size_t i, const struct sha
 	before = stranded(gpu_milli, node->cpu_milli, ratio);
 	after = stranded(gpu_milli - (int64_t)shape->n_gpus * shape->gpu_milli,
 			 (int64_t)node->cpu_milli - shape->cpu_milli, ratio);
-	return cluster_library_cost(cluster, i, shape) + (after - before) * COST_OF_MILLI / ratio;
+	return cluster_library_cost(cluster, i, shape) + (after - before) * HAMIDP_COST_ONE / ratio;
 }
 
 /* As much CPU for each GPU as pods with GPUs ask for on average. */

@@ -61,7 +61,6 @@ struct node {
 	uint32_t free_milli[CARDS_MAX];
 };
 
-#define COST_OF_MILLI 1000 /* what a GPU milli of a card's PHI costs, in units of the library */
 #define COST_UNKNOWN INT64_MIN
 #define COST_NO_FIT INT64_MAX
 

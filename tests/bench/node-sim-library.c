@@ -25,8 +25,11 @@ static int make_layout(const struct machine *machine, const struct mix *mix,
 	struct hamidp_policy *cut = NULL;
 	int r;
 
-	(void)policy;
 	r = hamidp_policy_new(&cut);
+	if (r == 0)
+		r = hamidp_policy_set_placement(cut, policy->placement);
+	if (r == 0)
+		r = hamidp_policy_set_mix(cut, mix_share_ppm(mix, 2), mix_share_ppm(mix, 4));
 	if (r == 0)
 		r = hamidp_policy_add_resource(cut, "hami.com/vgpu", &slicing, NULL, NULL);
 	if (r == 0)
@@ -139,8 +142,6 @@ int library_choose(struct node *node, const struct arrival *arrival, uint64_t ho
 	if (r == 0)
 		r = hamidp_place(library->layout, library->occ, library->req, library->decision,
 				 NULL);
-	if (r == 0 && hamidp_decision_is_split(library->decision))
-		return -ENOSPC;
 	return r < 0 ? r : hold(library, holder, ret_parts);
 }
 

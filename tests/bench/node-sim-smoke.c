@@ -72,6 +72,25 @@ static void check_plain(struct tap *tap, const struct options *opts, const struc
 	check(tap, pack->n_misjudged == 0, "%s: as much is published as can be", mix);
 }
 
+/* Links first: nearly all pairs are as good as the machine has them. */
+static void check_links(struct tap *tap, const struct options *opts, const char *name,
+			double least_q2, double least_numa2_pct)
+{
+	const struct tally *pack = &of("pack")->mean;
+	struct machine machine = { 0 };
+	bool ok = machine_open(name, &machine) == 0 && run(opts, &machine, "multi50.10", false);
+
+	check(tap, ok, "%s runs", name);
+	check(tap, pack->q2 >= least_q2, "%s: pairs are well linked (%.3f)", name, pack->q2);
+	check(tap, pack->q2 >= of("fit")->mean.q2, "%s: better than by fit alone (%.3f)", name,
+	      of("fit")->mean.q2);
+	check(tap, pack->numa2_pct >= least_numa2_pct, "%s: and on one NUMA node (%.1f %%)", name,
+	      pack->numa2_pct);
+	check(tap, of("pack")->behind <= 0.1 + of("pack")->behind_se,
+	      "%s: at no price in refusals (%.2f points)", name, of("pack")->behind);
+	machine_done(&machine);
+}
+
 /* Equal arrivals for equal seeds, others for others, as often and as large as asked for. */
 static void check_arrivals(struct tap *tap, const struct options *opts)
 {
@@ -110,6 +129,9 @@ bool smoke(const struct options *opts)
 	check_plain(&tap, opts, &machine, "trace.8");
 	check_plain(&tap, opts, &machine, "trace.10");
 	machine_done(&machine);
+	check_links(&tap, opts, "dgx1-v100", 0.955, 94);
+	check_links(&tap, opts, "dgx-h100", 0.999, 96);
+	check_links(&tap, opts, "rtx4090-x8-allsys", 0.999, 96);
 	printf("1..%u\n", tap.n);
 	return tap.n_failed == 0;
 }

@@ -92,7 +92,7 @@ struct node {
 struct policy {
 	const char *name;
 	bool is_library;
-	int placement; /* enum hamidp_placement */
+	enum hamidp_placement placement;
 	/*
 	 * Choose: how many slots of each card. 0, -ENOSPC or another errno. The library holds what
 	 * it chose; the others only choose.
