@@ -173,8 +173,8 @@ static int64_t fgd_choose(struct cluster *cluster, size_t i, const struct shape 
 }
 
 /*
- * In steps of a tenth of a GPU: its scheduler scores nodes from 0 to 100, and equal scores go by
- * name. The exact gradient spreads pods over nodes that hardly differ, and allocates less.
+ * In steps of a tenth of a GPU, so that nodes which hardly differ are equal and go by name: the
+ * exact gradient spreads pods over them, and allocates less. Its own scheduler scores 0 to 100.
  */
 static int64_t fgd_cost(struct cluster *cluster, size_t i, const struct shape *shape)
 {
