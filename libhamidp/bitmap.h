@@ -39,6 +39,15 @@ static inline uint64_t hdp_bit_mask(size_t w, size_t first, size_t end)
 	return mask;
 }
 
+/* In the baseline instruction set the builtin is a call. */
+static inline uint32_t hdp_popcount(uint64_t word)
+{
+	word -= word >> 1 & 0x5555555555555555ULL;
+	word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return (uint32_t)(word * 0x0101010101010101ULL >> 56);
+}
+
 /* How many of [first, end) are set. */
 static inline uint32_t hdp_bit_count(const uint64_t *words, size_t first, size_t end)
 {
@@ -47,7 +56,7 @@ static inline uint32_t hdp_bit_count(const uint64_t *words, size_t first, size_t
 	if (first >= end)
 		return 0;
 	for (size_t w = first / 64; w <= (end - 1) / 64; w++)
-		n += (uint32_t)__builtin_popcountll(words[w] & hdp_bit_mask(w, first, end));
+		n += hdp_popcount(words[w] & hdp_bit_mask(w, first, end));
 	return n;
 }
 

@@ -92,12 +92,23 @@ uint32_t hdp_layout_slots_per_device(const struct hamidp_layout *layout, size_t 
 	return most;
 }
 
-static bool is_split(const struct hdp_place_rules *rules, uint32_t units, size_t n_devices,
-		     uint32_t min_part, uint32_t max_part)
+struct parts { /* what devices give */
+	size_t n;
+	uint32_t least, most;
+};
+
+static void count_part(struct parts *parts, uint32_t part)
+{
+	parts->n++;
+	parts->least = part < parts->least ? part : parts->least;
+	parts->most = part > parts->most ? part : parts->most;
+}
+
+static bool is_split(const struct hdp_place_rules *rules, uint32_t units, const struct parts *parts)
 {
 	if (rules->placement == HAMIDP_PLACEMENT_SPREAD)
-		return hdp_form_is_uneven(rules->per_card, min_part, max_part);
-	return hdp_form_is_split(units, rules->per_card, n_devices, min_part, max_part);
+		return hdp_form_is_uneven(rules->per_card, parts->least, parts->most);
+	return hdp_form_is_split(units, rules->per_card, parts->n, parts->least, parts->most);
 }
 
 struct hdp_place_rules hdp_place_rules(const struct hamidp_layout *layout, size_t resource,
@@ -119,29 +130,28 @@ void hdp_decision_settle(struct hamidp_decision *decision, const struct hamidp_l
 {
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout;
-	uint32_t min_part = UINT32_MAX, max_part = 0;
-	size_t n = 0, n_devices = 0;
+	struct parts parts = { .least = UINT32_MAX };
+	uint32_t part = 0, last = 0;
+	size_t n = 0;
 
-	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
-		const struct hdp_layout_device *dev = &layout->devices[pos];
-		size_t end = dev->first_slot + dev->n_slots, before = n;
-		uint32_t part;
+	for (size_t w = 0; w < hdp_bit_words(layout->n_slots); w++)
+		for (uint64_t bits = decision->chosen[w]; bits; bits &= bits - 1) {
+			size_t slot = w * 64 + (size_t)__builtin_ctzll(bits);
 
-		for (size_t slot = hdp_bit_next_set(decision->chosen, dev->first_slot, end);
-		     slot < end; slot = hdp_bit_next_set(decision->chosen, slot + 1, end))
+			if (part > 0 && layout->slots[slot].device != last) {
+				count_part(&parts, part);
+				part = 0;
+			}
+			last = layout->slots[slot].device;
 			decision->slots[n++] = (uint32_t)slot;
-		part = (uint32_t)(n - before);
-		if (part == 0)
-			continue;
-		n_devices++;
-		min_part = part < min_part ? part : min_part;
-		max_part = part > max_part ? part : max_part;
-	}
+			part++;
+		}
+	if (part > 0)
+		count_part(&parts, part);
 	decision->n_slots = n;
-	decision->n_devices = n_devices;
+	decision->n_devices = parts.n;
 	decision->resource = resource;
-	decision->is_split =
-		n > 0 && rules && is_split(rules, (uint32_t)n, n_devices, min_part, max_part);
+	decision->is_split = n > 0 && rules && is_split(rules, (uint32_t)n, &parts);
 	if (decision->layout != layout) {
 		hamidp_layout_unref(decision->layout);
 		decision->layout = hamidp_layout_ref(shared);

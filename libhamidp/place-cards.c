@@ -35,6 +35,8 @@ static struct span required_span(const struct hamidp_request *req, struct span d
 	size_t end = dev.end < req->required.n_words * 64 ? dev.end : req->required.n_words * 64;
 	struct span span = { dev.first, dev.first };
 
+	if (end <= dev.first)
+		return span;
 	for (size_t slot = hdp_bit_next_set(req->required.words, dev.first, end); slot < end;
 	     slot = hdp_bit_next_set(req->required.words, slot + 1, end)) {
 		if (span_len(span) == 0)
@@ -44,21 +46,51 @@ static struct span required_span(const struct hamidp_request *req, struct span d
 	return span;
 }
 
-static void collect_free(const struct hamidp_occupancy *occ, const struct hamidp_request *req,
-			 struct span dev, bool healthy, uint64_t *free_bits)
+/* Where free slots are told: words of bits, or of their opposite; past the end there are zeros. */
+struct source {
+	const uint64_t *words;
+	size_t n_words;
+	uint64_t flip;
+	const struct hdp_slot_set *required;
+};
+
+static struct source source_of(const struct hamidp_layout *layout,
+			       const struct hamidp_occupancy *occ, const struct hamidp_request *req)
 {
-	const uint64_t *held = occ->held;
+	struct source source = { .required = &req->required };
 
-	for (size_t w = dev.first / 64; w <= (dev.end - 1) / 64; w++) {
-		uint64_t bits = 0;
-
-		if (healthy && req->has_available)
-			bits = set_word(&req->available, w);
-		else if (healthy)
-			bits = held ? ~held[w] : UINT64_MAX;
-		bits |= set_word(&req->required, w);
-		free_bits[w] |= bits & hdp_bit_mask(w, dev.first, dev.end);
+	if (req->has_available) {
+		source.words = req->available.words;
+		source.n_words = req->available.n_words;
+	} else {
+		source.words = occ->held;
+		source.n_words = occ->held ? hdp_bit_words(layout->n_slots) : 0;
+		source.flip = UINT64_MAX;
 	}
+	return source;
+}
+
+/* Set the bits of a device's slots that may be chosen; returns how many. */
+static uint32_t collect_free(const struct source *source, struct span dev, bool healthy,
+			     uint64_t *free_bits)
+{
+	size_t w = dev.first / 64, last = (dev.end - 1) / 64;
+	uint64_t mask = UINT64_MAX << (dev.first % 64);
+	uint32_t n = 0;
+
+	for (; w <= last; w++, mask = UINT64_MAX) {
+		uint64_t bits = w < source->n_words ? source->words[w] : 0;
+
+		bits = healthy ? bits ^ source->flip : 0;
+		if (source->required->n_words > 0)
+			bits |= set_word(source->required, w);
+		if (w == last && dev.end % 64 != 0)
+			mask &= ~(UINT64_MAX << (dev.end % 64));
+		bits &= mask;
+		free_bits[w] |= bits;
+		n += hdp_popcount(bits);
+	}
+	return n;
 }
 
 /* The hole around the required slots; empty if they do not lie in one. */
@@ -129,6 +161,7 @@ void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_o
 		       struct hamidp_decision *decision, size_t *ret_n)
 {
 	const struct hdp_topology *topology = layout->inv->topology;
+	const struct source source = source_of(layout, occ, req);
 	size_t n = 0;
 
 	memset(decision->free, 0, hdp_bit_words(layout->n_slots) * sizeof(*decision->free));
@@ -143,8 +176,7 @@ void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_o
 
 		if (dev->resource != req->resource || dev->n_slots == 0)
 			continue;
-		collect_free(occ, req, span, healthy, decision->free);
-		card->free = hdp_bit_count(decision->free, span.first, span.end);
+		card->free = collect_free(&source, span, healthy, decision->free);
 		if (healthy && card->free == dev->n_slots)
 			hdp_spare_add(&decision->spare, (uint32_t)pos);
 		if (card->free == 0 || (req->numa_node >= 0 && info->numa_node != req->numa_node))
@@ -203,20 +235,37 @@ static void take_neighbours(const struct hamidp_request *req, const uint64_t *fr
 		hdp_bit_set(chosen, slot);
 }
 
+/* The lowest @n bits that are set, of at least so many. */
+static uint64_t lowest_bits(uint64_t bits, uint32_t n)
+{
+	uint64_t left = bits;
+
+	if (hdp_popcount(bits) == n)
+		return bits;
+	for (; n > 0; n--)
+		left &= left - 1;
+	return bits & ~left;
+}
+
 /* What is required, then the lowest free slots. */
 static void take_lowest(const struct hamidp_request *req, const uint64_t *free_bits,
 			struct span dev, uint32_t part, uint64_t *chosen)
 {
-	for (size_t w = dev.first / 64; w <= (dev.end - 1) / 64; w++)
-		chosen[w] |= set_word(&req->required, w) & hdp_bit_mask(w, dev.first, dev.end);
-	part -= hdp_bit_count(chosen, dev.first, dev.end);
+	size_t last = (dev.end - 1) / 64;
 
-	for (size_t slot = dev.first; part > 0; slot++) {
-		slot = hdp_bit_next_set(free_bits, slot, dev.end);
-		if (hdp_bit_test(chosen, slot))
-			continue;
-		hdp_bit_set(chosen, slot);
-		part--;
+	for (size_t w = dev.first / 64; req->required.n_words > 0 && w <= last; w++) {
+		uint64_t bits = set_word(&req->required, w) & hdp_bit_mask(w, dev.first, dev.end);
+
+		chosen[w] |= bits;
+		part -= hdp_popcount(bits);
+	}
+	for (size_t w = dev.first / 64; part > 0 && w <= last; w++) {
+		uint64_t bits = free_bits[w] & ~chosen[w] & hdp_bit_mask(w, dev.first, dev.end);
+		uint32_t n = hdp_popcount(bits);
+
+		n = n < part ? n : part;
+		chosen[w] |= lowest_bits(bits, n);
+		part -= n;
 	}
 }
 

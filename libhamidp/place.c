@@ -30,8 +30,11 @@ static int check_slots(const struct hamidp_layout *layout, size_t resource,
 		       const struct hdp_slot_set *set, const char *what,
 		       struct hamidp_reason *reason)
 {
-	size_t beyond = set_first_in(set, layout->n_slots, SIZE_MAX), slot;
+	size_t beyond, slot;
 
+	if (set->n_words == 0 && set->outside == 0)
+		return 0;
+	beyond = set_first_in(set, layout->n_slots, SIZE_MAX);
 	if (set->outside > 0 || beyond != SIZE_MAX)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_SLOT,
 				"%s slot number %zu: the layout has %zu slots", what,
@@ -251,9 +254,11 @@ static bool try_form(struct call *call, struct hdp_form form, uint64_t units)
 
 	if (form.base > 0)
 		hdp_choose_need(cards, call->n_cards, form.base);
+	set_goal(call, form.n, units);
+	if (form.n == 1)
+		return hdp_search_one(&call->goal, cards, call->n_cards);
 	if (!hdp_choose_form(cards, call->n_cards, form))
 		return false;
-	set_goal(call, form.n, units);
 	hdp_search(call->decision->search, &call->goal, cards, call->n_cards, form);
 	return true;
 }

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "bitmap.h"
 #include "search-branch.h"
 
 #define NUMA_ANY (-2) /* of the empty set */
@@ -176,9 +177,7 @@ static bool is_passed_over(const struct hdp_search *s, const struct partial *p, 
 {
 	const struct hdp_candidate *c = &s->cand[i];
 
-	uint32_t n_forced = (uint32_t)__builtin_popcountll(s->forced & ~p->set);
-
-	if (!c->forced && p->n + n_forced >= s->form.n)
+	if (s->forced && !c->forced && p->n + hdp_popcount(s->forced & ~p->set) >= s->form.n)
 		return true;
 	if (c->twin >= 0 && !(p->set >> c->twin & 1))
 		return true;

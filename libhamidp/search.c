@@ -253,3 +253,37 @@ void hdp_search(struct hdp_search *s, const struct hdp_goal *goal, struct hdp_ca
 		hdp_search_branch(s);
 	give_parts(s, cards, n_cards);
 }
+
+/* Where one card is wanted there is nothing to search: the first of the cheapest. */
+bool hdp_search_one(const struct hdp_goal *goal, struct hdp_card *cards, size_t n_cards)
+{
+	static const struct hdp_form one = { .n = 1 };
+	struct hdp_card *best = NULL;
+	int64_t least = 0;
+	size_t n_forced = 0;
+
+	for (size_t i = 0; i < n_cards; i++) {
+		cards[i].part = 0;
+		n_forced += cards[i].min > 0;
+	}
+	for (size_t i = 0; i < n_cards && n_forced <= 1; i++) {
+		struct hdp_card *card = &cards[i];
+		int64_t cost;
+
+		if ((n_forced && !card->min) || !fits(card, one) || card->min > card->cap)
+			continue;
+		cost = hdp_goal_load(goal, card->free, card->need);
+		if (best && cost > least)
+			continue;
+		if (goal->placement != HAMIDP_PLACEMENT_FIT &&
+		    hdp_spare_has(goal->spare, card->pos))
+			cost += hdp_spare_loss(goal->spare, &card->pos, 1);
+		if (best && (cost > least || (cost == least && card->free >= best->free)))
+			continue;
+		best = card;
+		least = cost;
+	}
+	if (best)
+		best->part = best->need;
+	return best;
+}

@@ -94,6 +94,9 @@ static inline bool hdp_cost_less(struct hdp_cost a, struct hdp_cost b)
 struct hdp_terms hdp_goal_weigh(const struct hdp_goal *goal, const struct hdp_card *cards,
 				size_t n_cards, uint32_t *set);
 
+/* Set the part of the one card with the lowest cost, or return false. */
+bool hdp_search_one(const struct hdp_goal *goal, struct hdp_card *cards, size_t n_cards);
+
 /* The cards' parts are one set of the form; replace it by the best. */
 void hdp_search(struct hdp_search *search, const struct hdp_goal *goal, struct hdp_card *cards,
 		size_t n_cards, struct hdp_form form);
