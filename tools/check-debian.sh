@@ -68,11 +68,13 @@ try_installed() {
 		note "left out: only with CI=true and as root"
 		return 0
 	fi
-	DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "$tmp"/*.deb \
+	local debs
+	mapfile -t debs < <(find "$tmp" -maxdepth 1 -name "*.deb" ! -name "*-dbgsym_*")
+	DEBIAN_FRONTEND=noninteractive apt-get -q -y install --no-install-recommends "${debs[@]}" \
 		</dev/null >"$tmp/apt.log" 2>&1 || { tail -n 40 "$tmp/apt.log"; die "apt-get failed"; }
 	trap 'dpkg --purge hami-dp libhamidp-dev libhamidp0 >/dev/null 2>&1 || :; rm -rf "$tmp"' EXIT
 	debian/tests/dry-run >/dev/null
-	debian/tests/build-example
+	debian/tests/build-example >/dev/null
 	dpkg --purge hami-dp libhamidp-dev libhamidp0 >/dev/null
 	if [ -e /usr/sbin/hami-dp ] || [ -e /etc/hami/hami-dp.yaml ]; then
 		die "purge left files behind"
