@@ -59,16 +59,17 @@ drivers_do_not_know_each_other() {
 	return "$bad"
 }
 
-daemon_uses_the_public_api() {
-	local file name bad=0
-	deny_include '[^>"]*libhamidp/' daemon/*.[ch] || bad=1
+# uses_the_public_api DIR: nothing of the library but <hami/...>; "x.h" is one of DIR's own.
+uses_the_public_api() {
+	local dir=$1 file name bad=0
+	deny_include '[^>"]*libhamidp/' "$dir"/*.[ch] || bad=1
 	while IFS=: read -r file name; do
 		case $name in *.pb-c.h) continue ;; esac
-		if [ ! -f "daemon/$name" ]; then
-			echo "$file includes \"$name\", which is not the daemon's"
+		if [ ! -f "$dir/$name" ]; then
+			echo "$file includes \"$name\", which is not of $dir"
 			bad=1
 		fi
-	done < <(grep -oE '#[[:space:]]*include "[^"]+"' daemon/*.[ch] /dev/null 2>/dev/null |
+	done < <(grep -oE '#[[:space:]]*include "[^"]+"' "$dir"/*.[ch] /dev/null 2>/dev/null |
 		sed -E 's|:#[[:space:]]*include "(.*)"|:\1|')
 	return "$bad"
 }
@@ -80,16 +81,12 @@ grpc_in_rpc_files_only() {
 	deny_include 'grpc/' "${files[@]}"
 }
 
-examples_use_the_public_api() {
-	deny_in_code '#[[:space:]]*include[[:space:]]*"' examples/*.[ch]
-}
-
 tap_run "public headers stand alone" public_headers_self_contained
 tap_run "pure rooms do no I/O" pure_rooms_do_no_io
 tap_run "the library neither prints, exits, reads the environment nor touches signals" library_keeps_quiet
 tap_run "the library knows no front end" library_knows_no_front_end
 tap_run "drivers do not know each other" drivers_do_not_know_each_other
-tap_run "the daemon uses <hami/...> only" daemon_uses_the_public_api
+tap_run "the daemon uses <hami/...> only" uses_the_public_api daemon
 tap_run "gRPC stays in daemon/rpc-*" grpc_in_rpc_files_only
-tap_run "examples use <hami/...> only" examples_use_the_public_api
+tap_run "examples use <hami/...> only" uses_the_public_api examples
 tap_done

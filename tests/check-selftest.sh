@@ -27,7 +27,8 @@ good_tree() {
 	put daemon/main.c $'#include <hami/hamidp.h>\n#include "log.h"\n#include "api.pb-c.h"'
 	put daemon/log.h '#pragma once'
 	put daemon/rpc-server.c '#include <grpc/grpc.h>'
-	put examples/one.c $'#include <hami/hamidp.h>\nconst char *url = "http://example.org";'
+	put examples/one.h '#pragma once'
+	put examples/one.c $'#include <hami/hamidp.h>\n#include "one.h"\nconst char *url = "http://example.org";'
 	printf 'HAMIDP_0.1 {\nglobal:\n\thamidp_one;\nlocal:\n\t*;\n};\n' >"$tmp/tree/libhamidp/hamidp.map"
 }
 
@@ -97,6 +98,7 @@ breaks layering "the daemon" daemon/main.c '#include "place.h"'
 breaks layering "the daemon" daemon/main.c '#include "../libhamidp/place.h"'
 breaks layering "gRPC" daemon/main.c '#include <grpc/grpc.h>'
 breaks layering "examples" examples/one.c '#include "place.h"'
+breaks layering "examples" examples/one.c '#include "../libhamidp/place.h"'
 
 breaks style "C files" libhamidp/long.c "$(seq -f 'int x%g;' 600)"
 breaks style "block comments" libhamidp/error.c 'int x; // one'

@@ -26,7 +26,7 @@ prefix_of() {
 	sed -n 's/^prefix=//p' "$(find "$tmp/root" -name libhamidp.pc)"
 }
 
-compile() { # compile OUTPUT SOURCE EXTRA...
+compile() { # compile OUTPUT SOURCE...
 	local flags
 	read -r -a flags <<<"$(pc --cflags --libs)"
 	"${CC:-cc}" -std=c99 -Wall -Wextra -Werror -D_GNU_SOURCE -o "$1" "$2" "${@:3}" "${flags[@]}"
@@ -62,6 +62,9 @@ sed -n '/^```c$/,/^```$/p' "$source/README.md" | sed '/^```/d' >"$tmp/readme.c"
 tap_run "the README's program builds" compile "$tmp/readme" "$tmp/readme.c"
 tap_run "it prints what it found" run_program "$tmp/readme"
 for example in "$source"/examples/*.c; do
-	tap_run "${example##*/} builds against it" compile "$tmp/example" "$example"
+	name=$(basename "$example" .c)
+	[ ! -f "$source/examples/${name%-*}.c" ] || continue # a part of that one
+	mapfile -t parts < <(find "$source/examples" -name "$name-*.c")
+	tap_run "$name builds against it" compile "$tmp/example" "$example" "${parts[@]}"
 done
 tap_done
