@@ -78,6 +78,8 @@ static unsigned on_kubelet(struct reg_state *s, uint64_t kubelet, uint64_t now_u
 	s->kubelet = kubelet;
 	if (!kubelet)
 		return 0; /* the process may live on, with our stream */
+	if (s->answered || (s->attempting && !s->attempt_had_stream))
+		s->owed_until_us = now_us + s->config->stream_wait_us;
 	s->backoff_us = s->config->backoff_min_us;
 	s->next_us = now_us;
 	s->answered = false;
@@ -120,13 +122,18 @@ static void on_answer_bad(struct reg_state *s, bool reached, uint64_t now_us)
 
 /*
  * The first stream after an attempt is the kubelet's. Further ones are somebody's who looks on.
- * Before the first attempt at this kubelet it is an older kubelet's.
+ * Before the first attempt at this kubelet it is an older kubelet's. While one is owed for an
+ * attempt before that, nobody can tell which of two is whose: register once more.
  */
 static unsigned on_stream_opened(struct reg_state *s, uint64_t id, uint64_t now_us)
 {
 	s->n_streams++;
 	if (s->kubelet && s->attempt_kubelet != s->kubelet)
 		return end_streams(s);
+	if (s->stream_id && now_us < s->owed_until_us) {
+		retry_later(s, now_us);
+		return end_streams(s);
+	}
 	if (s->stream_id)
 		return 0;
 	s->stream_id = id;

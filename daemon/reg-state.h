@@ -71,6 +71,7 @@ struct reg_state {
 	bool attempt_had_stream;
 	bool answered; /* the kubelet agreed, and its stream is still to come */
 	uint64_t stream_by_us;
+	uint64_t owed_until_us; /* so long a stream for an earlier attempt may come */
 	unsigned n_streams;
 	uint64_t stream_id; /* the kubelet's, 0: none */
 	uint64_t stream_since_us;
