@@ -37,10 +37,10 @@ enum rpc_status {
 	RPC_UNAVAILABLE = 14,
 };
 
-#define RPC_MESSAGE_MAX ((size_t)4 * 1024 * 1024) /* each way; the kubelet refuses larger ones */
+#define RPC_MESSAGE_MAX ((size_t)4 * 1024 * 1024)  /* each way; the kubelet refuses larger ones */
 #define RPC_QUOTA_BYTES ((size_t)16 * 1024 * 1024) /* for what all connections have sent */
-#define RPC_CONNECTIONS_MAX 64U			  /* per server */
-#define RPC_STREAMS_MAX 128			  /* concurrent calls per connection */
+#define RPC_CONNECTIONS_MAX 64U			   /* per server */
+#define RPC_STREAMS_MAX 128			   /* concurrent calls per connection */
 #define RPC_NO_DEADLINE UINT64_MAX
 #define RPC_STOP_MAX_US UINT64_C(3000000) /* rpc_stop() and rpc_server_free() end within this */
 
