@@ -168,11 +168,11 @@ func (d *daemon) fds() int {
 	return len(entries)
 }
 
-// sanitized says whether the program carries a sanitizer, whose memory says nothing.
+// sanitized says whether it runs with a sanitizer or valgrind, whose memory says nothing.
 func (d *daemon) sanitized() bool {
 	text, err := ioutil.ReadFile(d.proc("maps"))
 	return err == nil && (bytes.Contains(text, []byte("asan")) ||
-		bytes.Contains(text, []byte("tsan")))
+		bytes.Contains(text, []byte("tsan")) || bytes.Contains(text, []byte("valgrind")))
 }
 
 func (d *daemon) usage() string {

@@ -200,7 +200,7 @@ func TestLargeRequestsCostLittle(t *testing.T) {
 	n.maxBytes("gzip", "VmHWM", 40000000)
 	n.counts(32, 32) // gRPC may end any stream where it is short of memory
 	n.running(pod("a", want("main", 2)))
-	n.maxBytes("afterwards", "VmRSS", 16000000)
+	n.maxBytes("afterwards", "VmRSS", 20000000) // it stayed at 78 MB without a trim
 }
 
 func TestParallelAllocatesLeaveNothingBehind(t *testing.T) {
