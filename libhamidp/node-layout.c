@@ -171,7 +171,8 @@ static int relayout_from(struct hamidp_node *node, const struct hamidp_inventory
 		return r;
 	if (hdp_inventory_equal(inv, node->layout->inv))
 		return 0;
-	/* The tables of its links go on being used, or are made now and not while somebody waits. */
+	/* The tables of its links go on being used, or are made now and not while somebody waits.
+	 */
 	(void)hamidp_inventory_adopt_topology(inv, node->layout->inv);
 	r = hamidp_inventory_prepare(inv);
 	if (r < 0)

@@ -9,9 +9,9 @@
 #include "sim-json-parts.h"
 #include "sim-json.h"
 
-#define MOUNTS_MAX 256U	  /* of a machine */
-#define SLOTS_MAX 65536U  /* of one grant */
-#define EVENTS_MAX 4096U  /* of a script */
+#define MOUNTS_MAX 256U	 /* of a machine */
+#define SLOTS_MAX 65536U /* of one grant */
+#define EVENTS_MAX 4096U /* of a script */
 #define LINKS_MAX ((size_t)HDP_DEVICES_MAX * HDP_DEVICES_MAX)
 
 struct reading { /* the whole text */

@@ -343,7 +343,8 @@ START_TEST(numa_nodes_of_a_real_driver_must_have_cpus)
 }
 END_TEST
 
-/* Placement looks links up in tables: made before anybody asks, and used again as healths change. */
+/* Placement looks links up in tables: made before anybody asks, and used again as healths change.
+ */
 START_TEST(tables_of_links_outlive_changes_of_health)
 {
 	struct hdp_topology *topology;
