@@ -29,7 +29,8 @@
 
 #define N_CALLS 2000U
 #define IDLE_S 5U
-#define CGROUP "/sys/fs/cgroup/hami-dp-bench"
+#define CGROUP_V2 "/sys/fs/cgroup/hami-dp-bench"
+#define CGROUP_V1 "/sys/fs/cgroup/cpu/hami-dp-bench"
 
 struct percentiles {
 	double p50, p99;
@@ -59,15 +60,21 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-/* A cgroup v2 with a CPU quota, or false where the machine does not let. */
+/* A cgroup with a CPU quota, v2 or v1 as found, or false where the machine does not let. */
 static bool quota_enter(unsigned permille)
 {
 	char max[64], pid[32];
 
-	(void)mkdir(CGROUP, 0755);
-	(void)snprintf(max, sizeof(max), "%u 100000", permille * 100);
 	(void)snprintf(pid, sizeof(pid), "%d", (int)getpid());
-	return write_file(CGROUP "/cpu.max", max) && write_file(CGROUP "/cgroup.procs", pid);
+	(void)snprintf(max, sizeof(max), "%u 100000", permille * 100);
+	(void)mkdir(CGROUP_V2, 0755);
+	if (write_file(CGROUP_V2 "/cpu.max", max) && write_file(CGROUP_V2 "/cgroup.procs", pid))
+		return true;
+	(void)snprintf(max, sizeof(max), "%u", permille * 100);
+	(void)mkdir(CGROUP_V1, 0755);
+	return write_file(CGROUP_V1 "/cpu.cfs_period_us", "100000") &&
+	       write_file(CGROUP_V1 "/cpu.cfs_quota_us", max) &&
+	       write_file(CGROUP_V1 "/cgroup.procs", pid);
 }
 
 /* In the child: report over @fd whether the quota holds, then become hami-dp. */
@@ -309,7 +316,8 @@ int main(int argc, char **argv)
 	(void)waitpid(pid, &status, 0);
 	bench_client_free(client);
 	grpc_shutdown();
-	(void)rmdir(CGROUP);
+	(void)rmdir(CGROUP_V2);
+	(void)rmdir(CGROUP_V1);
 	(void)snprintf(cmd, sizeof(cmd), "rm -rf %s", top);
 	return system(cmd) || !WIFEXITED(status) || WEXITSTATUS(status) ? EXIT_FAILURE
 									: EXIT_SUCCESS;
