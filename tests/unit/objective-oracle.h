@@ -88,7 +88,7 @@ static inline uint32_t wholly_free(const struct oracle *o)
 {
 	uint32_t mask = 0;
 
-	for (size_t i = 0; i < o->t.n; i++)
+	for (size_t i = 0; i < o->t.n && i < CARDS_MAX; i++)
 		mask |= (uint32_t)(o->free[i] == o->n_slots[i]) << i;
 	return mask;
 }

@@ -25,7 +25,7 @@ static struct hamidp_layout *make_layout(const struct oracle *o, const size_t *o
 	ck_assert_int_eq(hamidp_policy_add_resource(policy, "hami.com/vgpu", NULL, NULL, NULL), 0);
 	for (size_t i = 0; i < o->t.n; i++) {
 		struct hamidp_slicing slicing = { .size = sizeof(slicing), .slots = o->n_slots[i] };
-		char uuid[16];
+		char uuid[32];
 
 		(void)snprintf(uuid, sizeof(uuid), "GPU-%zu", i);
 		ck_assert_int_eq(hamidp_policy_add_override(policy, HAMIDP_MATCH_UUID, uuid,

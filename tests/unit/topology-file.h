@@ -96,7 +96,8 @@ static inline void topology_read(const char *name, struct topology_file *t)
 	(void)fclose(file);
 	for (size_t i = 0; i < t->n; i++)
 		if (!t->bdf[i][0])
-			(void)snprintf(t->bdf[i], sizeof(t->bdf[i]), "0000:%02zx:00.0", i + 1);
+			(void)snprintf(t->bdf[i], sizeof(t->bdf[i]), "0000:%02x:00.0",
+				       (unsigned char)(i + 1));
 }
 
 static inline void topology_add_link(const struct topology_file *t, size_t a, size_t b,
