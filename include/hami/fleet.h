@@ -33,9 +33,9 @@ struct hamidp_occupancy;
 struct hamidp_reason;
 struct hamidp_request;
 
-#define HAMIDP_FLEET_MAX 1000000U  /* nodes */
-#define HAMIDP_FLEET_NAME_MAX 253U /* bytes of a node's name, without the NUL */
-#define HAMIDP_NO_NODE ((size_t)-1)
+#define HAMIDP_FLEET_MAX 1000000U   /* nodes */
+#define HAMIDP_FLEET_NAME_MAX 253U  /* bytes of a node's name, without the NUL */
+#define HAMIDP_NO_NODE ((size_t)-1) /* no node's number, for callers to start with */
 
 /**
  * hamidp_fleet_new() - a fleet without nodes
@@ -127,8 +127,8 @@ int hamidp_fleet_hold(struct hamidp_fleet *fleet, size_t node, size_t slot, cons
  *
  * A node where the request has its form is chosen before any where it would be split.
  *
- * Return: 0; -EINVAL (nothing asked for, slots named); -ENOSPC (no admitted node has room, or is
- * large enough); or -ENOMEM.
+ * Return: 0; -EINVAL (nothing asked for, a NUMA node below -1, slots named); -ENOSPC (no admitted
+ * node has room, is large enough or has such a resource); or -ENOMEM.
  *
  * Since: 0.1
  */
