@@ -46,8 +46,6 @@ enum hamidp_cause {
 	_HAMIDP_CAUSE_PAD = 0x7fffffff
 };
 
-#define HAMIDP_N_CAUSES 6U /* causes are below it */
-
 /** hamidp_cause_to_string() - "none", "unhealthy", ...; static, never NULL ("unknown" past the
  * set); thread safe; Since: 0.1 */
 const char *hamidp_cause_to_string(enum hamidp_cause cause);
@@ -67,7 +65,9 @@ enum hamidp_publish_mode {
  * @limit: at most so many free slots, those of the tightest cards, as hamidp_holddown_limit()
  *         says; 0: no limit
  *
- * Zero-initialize it and set @size; fields may be added at the end; zero keeps the old behaviour.
+ * Zero-initialize it and set @size. Fields may be added at the end; zero keeps the old behaviour.
+ *
+ * Since: 0.1
  */
 struct hamidp_publish_options {
 	size_t size;
