@@ -98,14 +98,10 @@ static int check(const struct hamidp_layout *layout, const struct hamidp_occupan
 		 struct hamidp_publish_options *ret_opts, struct hamidp_reason *reason)
 {
 	struct hamidp_publish_options own = { 0 };
+	int r = hdp_occupancy_check(occ, layout, resource, reason);
 
-	if (resource >= layout->n_resources)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_RESOURCE,
-				"resource number %zu: the layout has %zu", resource,
-				layout->n_resources);
-	if (occ->layout != layout)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"the occupancy is one of another layout");
+	if (r < 0)
+		return r;
 	if (opts && !hdp_take_sized(&own, sizeof(own), opts, opts->size, sizeof(own)))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"publish options: size %zu is not accepted, expected %zu to %u, "
