@@ -199,8 +199,9 @@ struct hamidp_commit_options {
  * changed on failure.
  *
  * Return: 0 and *@ret owned by the caller (hamidp_grant_unref()); -EINVAL (empty decision,
- * options), -ESTALE (a device or its slots changed), -EAGAIN (a device is not healthy), -EBUSY
- * (held, without HAMIDP_COMMIT_SUPERSEDE), -ETIMEDOUT, -EACCES, -EIO (driver or store) or -ENOMEM.
+ * options, more slots than an environment variable can name), -ESTALE (a device or its slots
+ * changed), -EAGAIN (a device is not healthy), -EBUSY (held, without HAMIDP_COMMIT_SUPERSEDE),
+ * -ETIMEDOUT, -EACCES, -EIO (driver or store) or -ENOMEM.
  *
  * Since: 0.1
  */
