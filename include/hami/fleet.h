@@ -16,13 +16,12 @@ extern "C" {
  * is a layout with an occupancy of its own; the node where the request costs least is chosen, ties
  * go to the first name. Nothing here talks to a node.
  *
- * What a request costs on a node is remembered for the last few dozen kinds of requests, until that
+ * What a request costs on a node is remembered for the last 32 kinds of requests, until that
  * node changes, and nodes that are equal but for their names and empty share it. A fleet belongs to
  * one thread at a time; layouts may be shared between fleets and threads. No call here blocks.
  *
- * Nodes are addressed by numbers from 0 in the order in which they were added. Placement looks up
- * the links of an inventory in tables that are made when first needed: let equal machines share
- * them.
+ * Nodes are addressed by numbers from 0 in the order in which they were added. The tables that
+ * placement looks up links in are made when first needed, once for machines that are equal.
  */
 
 /* Opaque. */

@@ -185,7 +185,7 @@ int hamidp_holddown_review(struct hamidp_holddown *holddown, const struct hamidp
  * smallest size that holds; 0: no limit; Since: 0.1 */
 uint32_t hamidp_holddown_limit(const struct hamidp_holddown *holddown, size_t resource);
 /** hamidp_holddown_deadline_us() - when to call hamidp_holddown_review() at the latest, UINT64_MAX
- * if nothing holds; Since: 0.1 */
+ * (HAMIDP_NO_DEADLINE) if nothing holds; Since: 0.1 */
 uint64_t hamidp_holddown_deadline_us(const struct hamidp_holddown *holddown);
 
 #ifdef __cplusplus
