@@ -9,6 +9,7 @@
 #include "deviceplugin.pb-c.h"
 #include "dp-codec-internal.h"
 #include "pluginregistration.pb-c.h"
+#include "utf8.h"
 
 static void *pb_alloc(void *userdata, size_t size)
 {
@@ -40,48 +41,14 @@ static void *unpack(struct dp_arena *arena, const ProtobufCMessageDescriptor *ty
 	return protobuf_c_message_unpack(type, &allocator, len, bytes ? bytes : "");
 }
 
-/* The length of a well-formed sequence at @s, or 0. RFC 3629: no surrogates, no long forms. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-	unsigned char lo = 0x80, hi = 0xbf;
-	size_t n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	if (s[0] == 0xe0)
-		lo = 0xa0;
-	if (s[0] == 0xed)
-		hi = 0x9f;
-	if (s[0] == 0xf0)
-		lo = 0x90;
-	if (s[0] == 0xf4)
-		hi = 0x8f;
-	if (s[1] < lo || s[1] > hi)
-		return 0;
-	for (size_t i = 2; i < n; i++)
-		if (s[i] < 0x80 || s[i] > 0xbf)
-			return 0;
-	return n;
-}
-
 bool dp_is_utf8(const char *s)
 {
-	const unsigned char *p = (const unsigned char *)s;
-
-	while (*p) {
-		size_t n = utf8_sequence(p);
+	while (*s) {
+		size_t n = utf8_len(s);
 
 		if (!n)
 			return false;
-		p += n;
+		s += n;
 	}
 	return true;
 }

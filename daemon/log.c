@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "log.h"
+#include "utf8.h"
 
 #define LINE_MAX_LEN 65536
 #define LINE_STACK_LEN 1024
@@ -87,22 +88,6 @@ static const char *level_name(int priority)
 	return priority <= LOG_INFO ? "info" : "debug";
 }
 
-/* Bytes of the UTF-8 character at @s, 0 if it is none. */
-static size_t utf8_len(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
-
-	if (s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* C0, DEL and C1, which is two bytes from U+0080 on: they break a line apart or fool a terminal. */
 static bool is_control(const unsigned char *s)
 {
@@ -112,7 +97,7 @@ static bool is_control(const unsigned char *s)
 static void put_text(FILE *f, const char *s)
 {
 	while (*s) {
-		size_t n = utf8_len((const unsigned char *)s);
+		size_t n = utf8_len(s);
 
 		if (n && !is_control((const unsigned char *)s))
 			(void)fwrite(s, 1, n, f);
@@ -127,7 +112,7 @@ static void put_json(FILE *f, const char *s)
 {
 	while (*s) {
 		unsigned char c = (unsigned char)*s;
-		size_t n = utf8_len((const unsigned char *)s);
+		size_t n = utf8_len(s);
 
 		if (c == '"' || c == '\\')
 			(void)fprintf(f, "\\%c", c);

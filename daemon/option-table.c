@@ -105,7 +105,7 @@ static const struct option_spec table[OPTION_N] = {
 	[OPTION_STATE_DIR] = { .flag = "state-dir",
 			       .type = OPTION_TYPE_PATH,
 			       .fallback = "/var/lib/hami-dp",
-			       .help = "what must outlive a reboot" },
+			       .help = "what must outlive a reboot; nothing in this version" },
 	[OPTION_RUN_DIR] = { .flag = "run-dir",
 			     .type = OPTION_TYPE_PATH,
 			     .fallback = "/run/hami-dp",

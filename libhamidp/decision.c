@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "grow.h"
 #include "place.h"
 
 HAMIDP_EXPORT int hamidp_decision_new(struct hamidp_decision **ret)
@@ -32,38 +33,21 @@ HAMIDP_EXPORT struct hamidp_decision *hamidp_decision_free(struct hamidp_decisio
 	return NULL;
 }
 
-/* @array points to a pointer. Keeps the contents and grows by half, so that it soon stays. */
-static int grow(void *array, size_t *cap, size_t need, size_t item_size)
-{
-	size_t n = need > *cap + *cap / 2 ? need : *cap + *cap / 2;
-	void *old, *bigger;
-
-	if (need <= *cap)
-		return 0;
-	memcpy(&old, array, sizeof(old));
-	bigger = reallocarray(old, n, item_size);
-	if (!bigger)
-		return -ENOMEM;
-	memcpy(array, &bigger, sizeof(bigger));
-	*cap = n;
-	return 0;
-}
-
 int hdp_decision_reserve(struct hamidp_decision *decision, const struct hamidp_layout *layout,
 			 size_t n_slots)
 {
 	size_t n_words = hdp_bit_words(layout->n_slots), cap = decision->cap_words;
 	int r;
 
-	r = grow(&decision->slots, &decision->cap_slots, n_slots, sizeof(*decision->slots));
+	r = hdp_grow(&decision->slots, &decision->cap_slots, n_slots, sizeof(*decision->slots));
 	if (r < 0)
 		return r;
-	r = grow(&decision->cards, &decision->cap_cards, layout->inv->n_devices,
-		 sizeof(*decision->cards));
+	r = hdp_grow(&decision->cards, &decision->cap_cards, layout->inv->n_devices,
+		     sizeof(*decision->cards));
 	if (r < 0)
 		return r;
-	r = grow(&decision->numbers, &decision->cap_numbers,
-		 (HDP_SPARE_ARRAYS + 1) * layout->inv->n_devices, sizeof(*decision->numbers));
+	r = hdp_grow(&decision->numbers, &decision->cap_numbers,
+		     (HDP_SPARE_ARRAYS + 1) * layout->inv->n_devices, sizeof(*decision->numbers));
 	if (r < 0)
 		return r;
 	if (!decision->search) {
@@ -71,10 +55,10 @@ int hdp_decision_reserve(struct hamidp_decision *decision, const struct hamidp_l
 		if (!decision->search)
 			return -ENOMEM;
 	}
-	r = grow(&decision->free, &cap, n_words, sizeof(*decision->free));
+	r = hdp_grow(&decision->free, &cap, n_words, sizeof(*decision->free));
 	if (r < 0)
 		return r;
-	r = grow(&decision->chosen, &decision->cap_words, n_words, sizeof(*decision->chosen));
+	r = hdp_grow(&decision->chosen, &decision->cap_words, n_words, sizeof(*decision->chosen));
 	if (r < 0)
 		return r;
 	memset(decision->chosen, 0, n_words * sizeof(*decision->chosen));

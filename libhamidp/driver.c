@@ -9,13 +9,6 @@
 
 const struct hdp_driver *const hdp_drivers[] = { &hdp_driver_hamivgpu, &hdp_driver_sim, NULL };
 
-void hdp_strv_free(char **strv, size_t n)
-{
-	for (size_t i = 0; strv && i < n; i++)
-		free(strv[i]);
-	free(strv);
-}
-
 static const struct hdp_driver *find_driver(const struct hdp_driver *const *table, const char *spec)
 {
 	size_t len = strcspn(spec, ":");

@@ -24,6 +24,7 @@
 #include "log.h"
 #include "machine.h"
 #include "reason.h"
+#include "strv.h"
 
 struct hdp_driver_env { /* what the core lends for the driver's whole life */
 	const struct hdp_log *log;
@@ -136,5 +137,3 @@ struct hdp_driver {
 
 extern const struct hdp_driver hdp_driver_hamivgpu;
 extern const struct hdp_driver hdp_driver_sim;
-
-void hdp_strv_free(char **strv, size_t n);

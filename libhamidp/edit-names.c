@@ -5,50 +5,13 @@
 #include <string.h>
 
 #include "edits.h"
-
-/* Bytes of the UTF-8 character at @s, 0 if there is no good one. */
-static size_t utf8_len(const unsigned char *s)
-{
-	uint32_t c;
-	size_t n;
-
-	if (s[0] < 0x80)
-		return 1;
-	if (s[0] >= 0xc2 && s[0] <= 0xdf)
-		n = 2;
-	else if (s[0] >= 0xe0 && s[0] <= 0xef)
-		n = 3;
-	else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-		n = 4;
-	else
-		return 0;
-	c = s[0] & (0x7fU >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3fU);
-	}
-	/* Overlong forms, surrogates, past Unicode, and the C1 controls. */
-	if ((n == 2 && c < 0xa0) || (n == 3 && c < 0x800) || (n == 4 && c < 0x10000))
-		return 0;
-	if ((c >= 0xd800 && c <= 0xdfff) || c > 0x10ffff)
-		return 0;
-	return n;
-}
+#include "text.h"
 
 bool hdp_edit_text_fits(const char *text, size_t max)
 {
-	const unsigned char *s = (const unsigned char *)text;
-	size_t at = 0, n;
+	size_t len = text ? strnlen(text, max + 1) : 0;
 
-	if (!text)
-		return false;
-	for (; s[at]; at += n) {
-		n = utf8_len(s + at);
-		if (n == 0 || s[at] < 0x20 || s[at] == 0x7f || at + n > max)
-			return false;
-	}
-	return true;
+	return text && len <= max && hdp_text_valid(text, len);
 }
 
 bool hdp_edit_text_is_good(const char *text)

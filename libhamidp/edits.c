@@ -6,19 +6,14 @@
 #include <string.h>
 
 #include "edits.h"
-
-static void strv_free(char **strv)
-{
-	for (size_t i = 0; strv && strv[i]; i++)
-		free(strv[i]);
-	free(strv);
-}
+#include "grow.h"
+#include "strv.h"
 
 static void edit_done(struct hdp_edit *edit)
 {
 	free(edit->key);
 	free(edit->value);
-	strv_free(edit->args);
+	hdp_strv_free(edit->args, hdp_strv_len((const char *const *)edit->args));
 }
 
 HAMIDP_EXPORT int hamidp_edits_new(struct hamidp_edits **ret)
@@ -47,41 +42,17 @@ HAMIDP_EXPORT struct hamidp_edits *hamidp_edits_free(struct hamidp_edits *edits)
 }
 DEFINE_CLEANUP(struct hamidp_edits *, hamidp_edits_free)
 
-static int strv_copy(const char *const *strv, char ***ret)
-{
-	size_t n = 0;
-	char **copy;
-
-	if (!strv) {
-		*ret = NULL;
-		return 0;
-	}
-	while (strv[n])
-		n++;
-	copy = calloc(n + 1, sizeof(*copy));
-	if (!copy)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = strdup(strv[i]);
-		if (!copy[i]) {
-			strv_free(copy);
-			return -ENOMEM;
-		}
-	}
-	*ret = copy;
-	return 0;
-}
-
 /* A copy of @src with strings of its own. */
 static int edit_copy(const struct hdp_edit *src, struct hdp_edit *ret)
 {
+	const char *const *args = (const char *const *)src->args;
 	struct hdp_edit copy = *src;
 
 	copy.args = NULL;
 	copy.key = strdup(src->key);
 	copy.value = src->value ? strdup(src->value) : NULL;
 	if (!copy.key || (src->value && !copy.value) ||
-	    strv_copy((const char *const *)src->args, &copy.args) < 0) {
+	    (args && hdp_strv_dup(args, hdp_strv_len(args), &copy.args) < 0)) {
 		edit_done(&copy);
 		return -ENOMEM;
 	}
@@ -91,17 +62,7 @@ static int edit_copy(const struct hdp_edit *src, struct hdp_edit *ret)
 
 static int list_grow(struct hdp_edit_list *list, size_t need)
 {
-	size_t cap = need > 2 * list->cap ? need : 2 * list->cap;
-	struct hdp_edit *items;
-
-	if (need <= list->cap)
-		return 0;
-	items = reallocarray(list->items, cap, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	list->items = items;
-	list->cap = cap;
-	return 0;
+	return hdp_grow(&list->items, &list->cap, need, sizeof(*list->items));
 }
 
 static int list_append(struct hdp_edit_list *list, const struct hdp_edit *edit)

@@ -99,7 +99,7 @@ static int check_request(const struct hamidp_request *req, struct hamidp_reason 
 	if (req->numa_node < -1)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"NUMA node %" PRId32 ": -1 or more is accepted", req->numa_node);
-	if (req->has_available || req->required.n_words > 0 || req->required.outside > 0)
+	if (hdp_request_names_slots(req))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"a request for any node cannot name available or required slots");
 	return 0;

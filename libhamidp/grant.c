@@ -48,24 +48,6 @@ size_t hdp_slot_uuid_len(const char *slot_id)
 						      : strlen(slot_id);
 }
 
-static int strv_dup(const char *const *src, size_t n, char ***ret, size_t *ret_n)
-{
-	char **copy = calloc(n + 1, sizeof(*copy));
-
-	if (!copy)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++) {
-		copy[i] = strdup(src[i]);
-		if (!copy[i]) {
-			hdp_strv_free(copy, i);
-			return -ENOMEM;
-		}
-	}
-	*ret = copy;
-	*ret_n = n;
-	return 0;
-}
-
 /* One slice for each run of slots of one device. */
 static int make_slices(struct hamidp_grant *grant)
 {
@@ -102,9 +84,10 @@ static int grant_fill(struct hamidp_grant *grant, const struct hdp_grant_record 
 	grant->key = strdup(rec->key ? rec->key : "");
 	if (!grant->resource || !grant->owner || !grant->key)
 		return -ENOMEM;
-	r = strv_dup(rec->slots, rec->n_slots, &grant->slots, &grant->n_slots);
+	r = hdp_strv_dup(rec->slots, rec->n_slots, &grant->slots);
 	if (r < 0)
 		return r;
+	grant->n_slots = rec->n_slots;
 	return make_slices(grant);
 }
 
@@ -155,10 +138,11 @@ static int derive(const struct hamidp_grant *grant, const char *const *slots, si
 	r = grant_alloc(&rec, &copy);
 	if (r < 0)
 		return r;
-	r = strv_dup((const char *const *)grant->containers, grant->n_containers, &copy->containers,
-		     &copy->n_containers);
+	r = hdp_strv_dup((const char *const *)grant->containers, grant->n_containers,
+			 &copy->containers);
 	if (r < 0)
 		return r;
+	copy->n_containers = grant->n_containers;
 	__atomic_add_fetch(&grant->edits->refs, 1, __ATOMIC_RELAXED);
 	copy->edits = grant->edits;
 	copy->prepared = grant->prepared;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "grow.h"
 #include "machine.h"
 
 void hdp_strings_free(char **strings, size_t n)
@@ -153,27 +154,10 @@ oom:
 	return -ENOMEM;
 }
 
-/* @items with room for one more of @size bytes; NULL leaves @items as it was. */
-static void *grow(void *items, size_t n, size_t *cap, size_t size)
-{
-	size_t new_cap = *cap ? *cap * 2 : 8;
-	void *grown;
-
-	if (n < *cap)
-		return items;
-	grown = reallocarray(items, new_cap, size);
-	if (grown)
-		*cap = new_cap;
-	return grown;
-}
-
 int hdp_machine_add_device(struct hdp_machine *m, struct hdp_device_info *item)
 {
-	void *grown = grow(m->devices, m->n_devices, &m->cap_devices, sizeof(*item));
-
-	if (!grown)
+	if (hdp_grow(&m->devices, &m->cap_devices, m->n_devices + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
-	m->devices = grown;
 	m->devices[m->n_devices++] = *item;
 	*item = (struct hdp_device_info){ 0 };
 	return 0;
@@ -181,11 +165,8 @@ int hdp_machine_add_device(struct hdp_machine *m, struct hdp_device_info *item)
 
 int hdp_machine_add_link(struct hdp_machine *m, struct hdp_link_info *item)
 {
-	void *grown = grow(m->links, m->n_links, &m->cap_links, sizeof(*item));
-
-	if (!grown)
+	if (hdp_grow(&m->links, &m->cap_links, m->n_links + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
-	m->links = grown;
 	m->links[m->n_links++] = *item;
 	*item = (struct hdp_link_info){ 0 };
 	return 0;
@@ -193,11 +174,8 @@ int hdp_machine_add_link(struct hdp_machine *m, struct hdp_link_info *item)
 
 int hdp_machine_add_mount(struct hdp_machine *m, struct hdp_path *item)
 {
-	void *grown = grow(m->mounts, m->n_mounts, &m->cap_mounts, sizeof(*item));
-
-	if (!grown)
+	if (hdp_grow(&m->mounts, &m->cap_mounts, m->n_mounts + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
-	m->mounts = grown;
 	m->mounts[m->n_mounts++] = *item;
 	*item = (struct hdp_path){ 0 };
 	return 0;
@@ -205,11 +183,8 @@ int hdp_machine_add_mount(struct hdp_machine *m, struct hdp_path *item)
 
 int hdp_machine_add_grant(struct hdp_machine *m, struct hdp_stated_grant *item)
 {
-	void *grown = grow(m->grants, m->n_grants, &m->cap_grants, sizeof(*item));
-
-	if (!grown)
+	if (hdp_grow(&m->grants, &m->cap_grants, m->n_grants + 1, sizeof(*item)) < 0)
 		return -ENOMEM;
-	m->grants = grown;
 	m->grants[m->n_grants++] = *item;
 	*item = (struct hdp_stated_grant){ 0 };
 	return 0;

@@ -27,6 +27,7 @@
 #include "layout.h"
 #include "log.h"
 #include "reason.h"
+#include "sized.h"
 #include "store.h"
 #include "worker.h"
 
@@ -156,12 +157,6 @@ static inline uint64_t node_now_us(const struct hamidp_node *node)
 {
 	return node->now_fn(node->now_userdata);
 }
-
-/*
- * Copy the part of a sized struct that both sides know; @dst was zeroed. False if it is too short,
- * or if a newer caller sets what this library does not know.
- */
-bool hdp_take_sized(void *dst, size_t dst_size, const void *src, size_t src_size, size_t min_size);
 
 /* node.c */
 void hdp_node_update_timers(struct hamidp_node *node);

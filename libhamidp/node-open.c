@@ -17,19 +17,6 @@ static uint64_t boottime_us(void *userdata)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-bool hdp_take_sized(void *dst, size_t dst_size, const void *src, size_t src_size, size_t min_size)
-{
-	const unsigned char *bytes = src;
-
-	if (src_size < min_size || src_size > 4096)
-		return false;
-	for (size_t i = dst_size; i < src_size; i++)
-		if (bytes[i])
-			return false;
-	memcpy(dst, src, src_size < dst_size ? src_size : dst_size);
-	return true;
-}
-
 static int check_options(const struct hamidp_node_options *opts, struct hamidp_node_options *ret,
 			 struct hamidp_reason *reason)
 {

@@ -452,6 +452,19 @@ HAMIDP_EXPORT int hamidp_occupancy_load(struct hamidp_occupancy *occ, struct ham
 	return 0;
 }
 
+int hdp_occupancy_check(const struct hamidp_occupancy *occ, const struct hamidp_layout *layout,
+			size_t resource, struct hamidp_reason *reason)
+{
+	if (resource >= layout->n_resources)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_RESOURCE,
+				"resource number %zu: the layout has %zu", resource,
+				layout->n_resources);
+	if (occ->layout != layout)
+		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
+				"the occupancy is one of another layout");
+	return 0;
+}
+
 HAMIDP_EXPORT const char *hamidp_occupancy_holder(const struct hamidp_occupancy *occ, size_t slot)
 {
 	if (slot >= occ->layout->n_slots || !occ->held || !hdp_bit_test(occ->held, slot))

@@ -30,6 +30,10 @@ struct hamidp_occupancy {
 	uint32_t names_len, names_cap;
 };
 
+/* Is it one of @layout, and does @layout have @resource? 0 or -EINVAL. */
+int hdp_occupancy_check(const struct hamidp_occupancy *occ, const struct hamidp_layout *layout,
+			size_t resource, struct hamidp_reason *reason) hdp_must_check;
+
 /* The index of a holder that holds something. */
 bool hdp_occupancy_find(const struct hamidp_occupancy *occ, const char *name, uint32_t *ret_holder);
 

@@ -162,15 +162,10 @@ static int check_amounts(const struct hamidp_request *req, struct hamidp_reason 
 static int check_request(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
 			 const struct hamidp_request *req, struct hamidp_reason *reason)
 {
-	int r;
+	int r = hdp_occupancy_check(occ, layout, req->resource, reason);
 
-	if (req->resource >= layout->n_resources)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_RESOURCE,
-				"resource number %zu: the layout has %zu", req->resource,
-				layout->n_resources);
-	if (occ->layout != layout)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"the occupancy is one of another layout");
+	if (r < 0)
+		return r;
 	if (req->numa_node < -1)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"NUMA node %" PRId32 ": -1 or more is accepted", req->numa_node);

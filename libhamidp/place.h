@@ -38,6 +38,11 @@ struct hamidp_request {
 	struct hdp_slot_set required;
 };
 
+static inline bool hdp_request_names_slots(const struct hamidp_request *req)
+{
+	return req->has_available || req->required.n_words > 0 || req->required.outside > 0;
+}
+
 struct hamidp_decision {
 	struct hamidp_layout *layout;
 	size_t resource;

@@ -72,11 +72,6 @@ HAMIDP_EXPORT int hamidp_plan_pin(struct hamidp_plan *plan, const char *holder)
 	return 0;
 }
 
-static bool names_slots(const struct hamidp_request *req)
-{
-	return req->has_available || req->required.n_words > 0 || req->required.outside > 0;
-}
-
 static uint64_t wanted_units(const struct hamidp_request *req)
 {
 	return req->by_device ? (uint64_t)req->n_devices * req->units_each : req->units;
@@ -103,13 +98,10 @@ static int check_size(const struct hamidp_layout *layout, const struct hamidp_re
 static int check_request(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
 			 const struct hamidp_request *req, struct hamidp_reason *reason)
 {
-	if (req->resource >= layout->n_resources)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_RESOURCE,
-				"resource number %zu: the layout has %zu", req->resource,
-				layout->n_resources);
-	if (occ->layout != layout)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"the occupancy is one of another layout");
+	int r = hdp_occupancy_check(occ, layout, req->resource, reason);
+
+	if (r < 0)
+		return r;
 	if (req->by_amount)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"a request to plan for must say how many slots, not amounts");
@@ -119,7 +111,7 @@ static int check_request(const struct hamidp_layout *layout, const struct hamidp
 	if (req->numa_node < -1)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"NUMA node %" PRId32 ": -1 or more is accepted", req->numa_node);
-	if (names_slots(req))
+	if (hdp_request_names_slots(req))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
 				"a request to plan for cannot name available or required slots");
 	return check_size(layout, req, reason);

@@ -6,10 +6,12 @@
 #include <fnmatch.h>
 #include <string.h>
 
+#include "grow.h"
 #include "layout.h"
 #include "policy.h"
 #include "reason.h"
 #include "resource-name.h"
+#include "sized.h"
 #include "text.h"
 
 #define VALUE_MAX 256U	 /* bytes of a rule's value */
@@ -55,22 +57,16 @@ HAMIDP_EXPORT struct hamidp_policy *hamidp_policy_free(struct hamidp_policy *pol
 	return NULL;
 }
 
-/* A caller's struct may be older or newer than ours; what is newer must be zero. */
 static int read_slicing(const struct hamidp_slicing *from, struct hamidp_slicing *ret,
 			struct hamidp_reason *reason)
 {
 	struct hamidp_slicing own = { 0 };
-	const char *bytes = (const char *)from;
 
-	if (from->size < sizeof(own) || from->size > 4096)
+	if (!hdp_take_sized(&own, sizeof(own), from, from->size, sizeof(own)))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"slicing: size %zu is not accepted, expected %zu to 4096",
-				from->size, sizeof(own));
-	for (size_t i = sizeof(own); i < from->size; i++)
-		if (bytes[i])
-			return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-					"slicing: fields that this version does not know are set");
-	own = *from;
+				"slicing: size %zu is not accepted, expected %zu to %u, with "
+				"zeroes for what this version does not know",
+				from->size, sizeof(own), HDP_SIZED_MAX);
 	own.size = sizeof(own);
 	*ret = own;
 	return 0;
@@ -180,28 +176,11 @@ static int check_name(const struct hamidp_policy *policy, const char *name,
 	return 0;
 }
 
-/* @items with room for one more of @size bytes, or NULL. */
-static void *grow(void *items, size_t n, size_t *cap, size_t size)
-{
-	size_t new_cap = *cap ? *cap * 2 : 4;
-	void *grown;
-
-	if (n < *cap)
-		return items;
-	grown = reallocarray(items, new_cap, size);
-	if (grown)
-		*cap = new_cap;
-	return grown;
-}
-
 static int append_resource(struct hamidp_policy *policy, struct hdp_policy_resource *item)
 {
-	void *grown =
-		grow(policy->resources, policy->n_resources, &policy->cap_resources, sizeof(*item));
-
-	if (!grown)
+	if (hdp_grow(&policy->resources, &policy->cap_resources, policy->n_resources + 1,
+		     sizeof(*item)) < 0)
 		return -ENOMEM;
-	policy->resources = grown;
 	policy->resources[policy->n_resources++] = *item;
 	*item = (struct hdp_policy_resource){ 0 };
 	return 0;
@@ -273,7 +252,6 @@ static int add_rule(struct hdp_rules *rules, enum hamidp_match by, const char *v
 {
 	hdp_cleanup_free char *copy = NULL;
 	struct hdp_rule rule = { .by = by };
-	void *grown;
 	int r = check_rule(by, value, &rule.index, reason);
 
 	if (r == 0 && slicing)
@@ -288,10 +266,8 @@ static int add_rule(struct hdp_rules *rules, enum hamidp_match by, const char *v
 	copy = strdup(value);
 	if (!copy)
 		return hdp_oom(reason);
-	grown = grow(rules->items, rules->n, &rules->cap, sizeof(rule));
-	if (!grown)
+	if (hdp_grow(&rules->items, &rules->cap, rules->n + 1, sizeof(rule)) < 0)
 		return hdp_oom(reason);
-	rules->items = grown;
 	rule.value = take_ptr(copy);
 	rules->items[rules->n++] = rule;
 	return 0;

@@ -14,13 +14,16 @@
 #include "publish-choose.h"
 #include "reason.h"
 #include "room.h"
+#include "sized.h"
+
+#define N_CAUSES (HAMIDP_CAUSE_HOLD_DOWN + 1U)
 
 struct hamidp_publication {
 	struct hamidp_layout *layout;
 	size_t resource;
 	uint8_t *causes; /* of each slot of the layout */
 	size_t cap_causes;
-	size_t n_causes[HAMIDP_N_CAUSES]; /* slots of the resource, by cause */
+	size_t n_causes[N_CAUSES]; /* slots of the resource, by cause */
 	size_t n_free;
 	/* Room to work in, kept from call to call. */
 	struct hdp_shown *cards;
@@ -92,22 +95,22 @@ static int reserve(struct hamidp_publication *publication, const struct hamidp_l
 
 static int check(const struct hamidp_layout *layout, const struct hamidp_occupancy *occ,
 		 size_t resource, const struct hamidp_publish_options *opts,
-		 struct hamidp_reason *reason)
+		 struct hamidp_publish_options *ret_opts, struct hamidp_reason *reason)
 {
-	if (resource >= layout->n_resources)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_UNKNOWN_RESOURCE,
-				"resource number %zu: the layout has %zu", resource,
-				layout->n_resources);
-	if (occ->layout != layout)
+	struct hamidp_publish_options own = { 0 };
+	int r = hdp_occupancy_check(occ, layout, resource, reason);
+
+	if (r < 0)
+		return r;
+	if (opts && !hdp_take_sized(&own, sizeof(own), opts, opts->size, sizeof(own)))
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"the occupancy is one of another layout");
-	if (opts && opts->size < sizeof(*opts))
+				"publish options: size %zu is not accepted, expected %zu to %u, "
+				"with zeroes for what this version does not know",
+				opts->size, sizeof(own), HDP_SIZED_MAX);
+	if (own.mode != HAMIDP_PUBLISH_ALL && own.mode != HAMIDP_PUBLISH_PLACEABLE)
 		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"options of %zu bytes: at least %zu are accepted", opts->size,
-				sizeof(*opts));
-	if (opts && opts->mode != HAMIDP_PUBLISH_ALL && opts->mode != HAMIDP_PUBLISH_PLACEABLE)
-		return hdp_fail(reason, -EINVAL, HAMIDP_REASON_BAD_ARGUMENT,
-				"publish mode %d: 0 and 1 are accepted", (int)opts->mode);
+				"publish mode %d: 0 and 1 are accepted", (int)own.mode);
+	*ret_opts = own;
 	return 0;
 }
 
@@ -229,14 +232,15 @@ HAMIDP_EXPORT int hamidp_publish(const struct hamidp_layout *layout,
 {
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout, *old = publication->layout;
-	bool placeable = opts && opts->mode == HAMIDP_PUBLISH_PLACEABLE;
+	struct hamidp_publish_options own;
 	struct hdp_room_rules rules;
-	uint32_t limit = opts ? opts->limit : 0;
+	bool placeable;
 	int r;
 
-	r = check(layout, occ, resource, opts, reason);
+	r = check(layout, occ, resource, opts, &own, reason);
 	if (r < 0)
 		return r;
+	placeable = own.mode == HAMIDP_PUBLISH_PLACEABLE;
 	r = reserve(publication, layout);
 	if (r < 0)
 		return hdp_oom(reason);
@@ -249,8 +253,8 @@ HAMIDP_EXPORT int hamidp_publish(const struct hamidp_layout *layout,
 	} else {
 		show_all(publication);
 	}
-	if (limit > 0 && n_shown(publication) > limit) {
-		hold_down(publication, placeable, rules, limit);
+	if (own.limit > 0 && n_shown(publication) > own.limit) {
+		hold_down(publication, placeable, rules, own.limit);
 		mark(publication, occ, HAMIDP_CAUSE_HOLD_DOWN);
 	}
 	count(publication, layout, occ, resource);
@@ -284,7 +288,7 @@ HAMIDP_EXPORT enum hamidp_cause hamidp_publication_cause(
 HAMIDP_EXPORT size_t hamidp_publication_count(const struct hamidp_publication *publication,
 					      enum hamidp_cause cause)
 {
-	return (size_t)cause < HAMIDP_N_CAUSES ? publication->n_causes[cause] : 0;
+	return (size_t)cause < N_CAUSES ? publication->n_causes[cause] : 0;
 }
 
 HAMIDP_EXPORT size_t hamidp_publication_n_free(const struct hamidp_publication *publication)

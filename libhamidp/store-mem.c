@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "store.h"
+#include "strv.h"
 
 struct mem_grant {
 	char *id, *resource, *owner, *key;
@@ -31,9 +32,7 @@ static void grant_free(struct mem_grant *grant)
 {
 	if (!grant)
 		return;
-	for (size_t i = 0; grant->slots && i < grant->n_slots; i++)
-		free(grant->slots[i]);
-	free(grant->slots);
+	hdp_strv_free(grant->slots, grant->n_slots);
 	free(grant->id);
 	free(grant->resource);
 	free(grant->owner);
@@ -67,15 +66,11 @@ static int grant_dup(const struct hdp_grant_record *rec, struct mem_grant **ret)
 	grant->resource = dup_or_empty(rec->resource);
 	grant->owner = dup_or_empty(rec->owner);
 	grant->key = dup_or_empty(rec->key);
-	grant->slots = calloc(rec->n_slots + 1, sizeof(*grant->slots));
-	if (!grant->id || !grant->resource || !grant->owner || !grant->key || !grant->slots)
+	if (!grant->id || !grant->resource || !grant->owner || !grant->key ||
+	    hdp_strv_dup(rec->slots, rec->n_slots, &grant->slots) < 0)
 		return -ENOMEM;
+	grant->n_slots = rec->n_slots;
 	grant->created_us = rec->created_us;
-	for (; grant->n_slots < rec->n_slots; grant->n_slots++) {
-		grant->slots[grant->n_slots] = strdup(rec->slots[grant->n_slots]);
-		if (!grant->slots[grant->n_slots])
-			return -ENOMEM;
-	}
 	*ret = take_ptr(grant);
 	return 0;
 }

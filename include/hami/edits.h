@@ -52,6 +52,8 @@ enum hamidp_node_type {
  * @minor: device minor number
  *
  * Strings are borrowed: copied when given, valid as long as the edits when got.
+ *
+ * Since: 0.1
  */
 struct hamidp_device_node {
 	size_t size;
@@ -89,7 +91,10 @@ int hamidp_edits_add_annotation(struct hamidp_edits *edits, const char *key, con
 int hamidp_edits_add_hook(struct hamidp_edits *edits, const char *name, const char *path,
 			  const char *const *args, uint32_t timeout_s);
 
-/* Iterate: counts, then the i-th entry in the order of adding; 0, or -ENOENT past the end. */
+/*
+ * Iterate: counts, then the i-th entry in the order of adding; 0, or -ENOENT past the end. Strings
+ * are borrowed until the edits are changed. Hooks are only written, by the two calls at the end.
+ */
 
 /** hamidp_edits_n_env() - variables; Since: 0.1 */
 size_t hamidp_edits_n_env(const struct hamidp_edits *edits);
@@ -98,7 +103,8 @@ int hamidp_edits_env(const struct hamidp_edits *edits, size_t i, const char **re
 		     const char **ret_value);
 /** hamidp_edits_n_device_nodes() - device nodes; Since: 0.1 */
 size_t hamidp_edits_n_device_nodes(const struct hamidp_edits *edits);
-/** hamidp_edits_device_node() - the @i-th node; set ret->size before; Since: 0.1 */
+/** hamidp_edits_device_node() - the @i-th node; set ret->size before, -EINVAL if it is too small;
+ * Since: 0.1 */
 int hamidp_edits_device_node(const struct hamidp_edits *edits, size_t i,
 			     struct hamidp_device_node *ret);
 /** hamidp_edits_n_mounts() - mounts; Since: 0.1 */

@@ -15,7 +15,7 @@ extern "C" {
  * -ENOMEM      out of memory; the call had no effect
  * -ENODEV      no driver, or no device that a driver can serve
  * -ENOENT      the named device, slot, resource, grant or file does not exist
- * -ENOSPC      no placement satisfies the request
+ * -ENOSPC      no placement, or no plan, satisfies the request
  * -EBUSY       held or claimed by someone else
  * -ESTALE      the node moved on since the decision was taken; decide again
  * -EAGAIN      cannot be done now (a card is not healthy, nothing queued)

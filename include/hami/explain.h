@@ -39,7 +39,7 @@ enum hamidp_verdict {
 	_HAMIDP_VERDICT_PAD = 0x7fffffff
 };
 
-#define HAMIDP_NO_DEVICE ((size_t)-1)
+#define HAMIDP_NO_DEVICE ((size_t)-1) /* no device's position */
 
 /**
  * hamidp_explanation_new() - an empty explanation
@@ -71,7 +71,9 @@ int hamidp_explain(const struct hamidp_layout *layout, const struct hamidp_occup
 		   const struct hamidp_request *req, struct hamidp_decision *decision,
 		   struct hamidp_explanation *explanation, struct hamidp_reason *reason);
 
-/** hamidp_explanation_n_candidates() - devices of the resource; Since: 0.1 */
+/* Candidates, by position in the explanation. Past the end: HAMIDP_NO_DEVICE or 0. */
+
+/** hamidp_explanation_n_candidates() - devices of the resource; 0 while empty; Since: 0.1 */
 size_t hamidp_explanation_n_candidates(const struct hamidp_explanation *explanation);
 /** hamidp_explanation_device() - position of the i-th, ascending; HAMIDP_NO_DEVICE past the end;
  * Since: 0.1 */
@@ -107,13 +109,14 @@ int64_t hamidp_explanation_cost(const struct hamidp_explanation *explanation, si
  * One object with "schema": "hami.explanation/1", the policy, and a list of candidates. Costs are
  * integers in millionths of a slot.
  *
- * Return: 0, or -ENOMEM.
+ * Return: 0, or -ENOMEM. An empty explanation has no candidates.
  *
  * Since: 0.1
  */
 int hamidp_explanation_to_json(const struct hamidp_explanation *explanation, char **ret_text);
 
-/** hamidp_verdict_to_string() - "chosen", "costs-more", ...; static, never NULL; Since: 0.1 */
+/** hamidp_verdict_to_string() - "chosen", "costs-more", ...; static, never NULL ("unknown" past the
+ * set); Since: 0.1 */
 const char *hamidp_verdict_to_string(enum hamidp_verdict verdict);
 
 #ifdef __cplusplus

@@ -16,13 +16,12 @@ extern "C" {
  * is a layout with an occupancy of its own; the node where the request costs least is chosen, ties
  * go to the first name. Nothing here talks to a node.
  *
- * What a request costs on a node is remembered for the last few dozen kinds of requests, until that
+ * What a request costs on a node is remembered for the last 32 kinds of requests, until that
  * node changes, and nodes that are equal but for their names and empty share it. A fleet belongs to
  * one thread at a time; layouts may be shared between fleets and threads. No call here blocks.
  *
- * Nodes are addressed by numbers from 0 in the order in which they were added. Placement looks up
- * the links of an inventory in tables that are made when first needed: let equal machines share
- * them.
+ * Nodes are addressed by numbers from 0 in the order in which they were added. The tables that
+ * placement looks up links in are made when first needed, once for machines that are equal.
  */
 
 /* Opaque. */
@@ -33,9 +32,9 @@ struct hamidp_occupancy;
 struct hamidp_reason;
 struct hamidp_request;
 
-#define HAMIDP_FLEET_MAX 1000000U  /* nodes */
-#define HAMIDP_FLEET_NAME_MAX 253U /* bytes of a node's name, without the NUL */
-#define HAMIDP_NO_NODE ((size_t)-1)
+#define HAMIDP_FLEET_MAX 1000000U   /* nodes */
+#define HAMIDP_FLEET_NAME_MAX 253U  /* bytes of a node's name, without the NUL */
+#define HAMIDP_NO_NODE ((size_t)-1) /* no node's number, for callers to start with */
 
 /**
  * hamidp_fleet_new() - a fleet without nodes
@@ -127,8 +126,8 @@ int hamidp_fleet_hold(struct hamidp_fleet *fleet, size_t node, size_t slot, cons
  *
  * A node where the request has its form is chosen before any where it would be split.
  *
- * Return: 0; -EINVAL (nothing asked for, slots named); -ENOSPC (no admitted node has room, or is
- * large enough); or -ENOMEM.
+ * Return: 0; -EINVAL (nothing asked for, a NUMA node below -1, slots named); -ENOSPC (no admitted
+ * node has room, is large enough or has such a resource); or -ENOMEM.
  *
  * Since: 0.1
  */

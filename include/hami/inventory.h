@@ -30,6 +30,8 @@ struct hamidp_reason;
  * enum hamidp_health - state of a device
  *
  * Only HAMIDP_HEALTH_HEALTHY is healthy: what is not known is not healthy.
+ *
+ * Since: 0.1
  */
 enum hamidp_health {
 	HAMIDP_HEALTH_UNKNOWN = 0,   /* nobody said */

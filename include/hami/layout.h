@@ -43,6 +43,8 @@ struct hamidp_reason;
  *
  * What is not stated comes from the next wider rule: override, resource, default, then 4 slots and
  * ratios of 1. Zero-initialize it and set @size; fields may be added at the end.
+ *
+ * Since: 0.1
  */
 struct hamidp_slicing {
 	size_t size;

@@ -58,6 +58,8 @@ typedef uint64_t (*hamidp_now_fn)(void *userdata);
  *
  * Zero-initialize it, set @size and @policy. Fields may be added at the end; zero keeps the old
  * behaviour. "sim:" takes a bundled machine's name, or a file if it has a '/' or ends in ".json".
+ *
+ * Since: 0.1
  */
 struct hamidp_node_options {
 	size_t size;
@@ -171,7 +173,9 @@ uint64_t hamidp_node_generation(const struct hamidp_node *node);
  * @key: idempotency key, or NULL; at most 128 bytes. A live grant with the same owner and key is
  *       returned instead of a new one, if it has the same slots; else -EBUSY.
  *
- * Zero-initialize it and set @size.
+ * Zero-initialize it and set @size. Fields may be added at the end; zero keeps the old behaviour.
+ *
+ * Since: 0.1
  */
 struct hamidp_commit_options {
 	size_t size;
@@ -195,8 +199,9 @@ struct hamidp_commit_options {
  * changed on failure.
  *
  * Return: 0 and *@ret owned by the caller (hamidp_grant_unref()); -EINVAL (empty decision,
- * options), -ESTALE (a device or its slots changed), -EAGAIN (a device is not healthy), -EBUSY
- * (held, without HAMIDP_COMMIT_SUPERSEDE), -ETIMEDOUT, -EACCES, -EIO (driver or store) or -ENOMEM.
+ * options, more slots than an environment variable can name), -ESTALE (a device or its slots
+ * changed), -EAGAIN (a device is not healthy), -EBUSY (held, without HAMIDP_COMMIT_SUPERSEDE),
+ * -ETIMEDOUT, -EACCES, -EIO (driver or store) or -ENOMEM.
  *
  * Since: 0.1
  */
@@ -219,7 +224,8 @@ struct hamidp_grant *hamidp_node_find_grant(const struct hamidp_node *node, cons
  * @grant_id: id
  * @reason: why not, or NULL
  *
- * Return: 0, -ENOENT, -ETIMEDOUT, -EIO or -ENOMEM.
+ * Return: 0; -ENOENT (no such grant), -ETIMEDOUT, -EIO (driver or store) or -ENOMEM. May block for
+ * up to 2 s for each bound container.
  *
  * Since: 0.1
  */
@@ -233,6 +239,10 @@ int hamidp_node_release(struct hamidp_node *node, const char *grant_id,
  * @cgroup_path: absolute path of its leaf cgroup, or NULL if not known
  * @cgroup_id: inode number of the cgroup, 0 if not known
  * @pid: a process in it, in our pid namespace, 0 if not known
+ *
+ * Zero-initialize it and set @size. Fields may be added at the end; zero keeps the old behaviour.
+ *
+ * Since: 0.1
  */
 struct hamidp_binding {
 	size_t size;
@@ -251,15 +261,16 @@ struct hamidp_binding {
  *
  * Binding the same container again updates it.
  *
- * Return: 0, -EINVAL, -ENOENT, -EOPNOTSUPP, -ETIMEDOUT, -EACCES, -EIO or -ENOMEM.
+ * Return: 0; -EINVAL (@binding, or more than 256 containers), -ENOENT (no such grant), -EOPNOTSUPP,
+ * -ETIMEDOUT, -EACCES, -EIO (driver) or -ENOMEM. May block for up to 2 s.
  *
  * Since: 0.1
  */
 int hamidp_node_bind(struct hamidp_node *node, const char *grant_id,
 		     const struct hamidp_binding *binding, struct hamidp_reason *reason);
 
-/** hamidp_node_unbind() - the container is gone; as hamidp_node_bind(); -ENOENT if it was not
- * bound; Since: 0.1 */
+/** hamidp_node_unbind() - the container is gone; errors as hamidp_node_bind(), -EINVAL without
+ * @container_id, -ENOENT also if it was not bound; Since: 0.1 */
 int hamidp_node_unbind(struct hamidp_node *node, const char *grant_id, const char *container_id,
 		       struct hamidp_reason *reason);
 
@@ -271,7 +282,8 @@ int hamidp_node_unbind(struct hamidp_node *node, const char *grant_id, const cha
  * @memory_mib: new limit, 1 to the slice's own memory
  * @reason: why not, or NULL
  *
- * Return: 0, -EINVAL, -ENOENT, -EOPNOTSUPP, -ETIMEDOUT, -EIO or -ENOMEM.
+ * Return: 0; -EINVAL (@memory_mib), -ENOENT (no such grant, or no slice of it there), -EOPNOTSUPP,
+ * -ETIMEDOUT, -EACCES, -EIO (driver) or -ENOMEM. May block for up to 2 s.
  *
  * Since: 0.1
  */
@@ -284,6 +296,10 @@ int hamidp_node_update(struct hamidp_node *node, const char *grant_id, const cha
  * @used_bytes: memory in use
  * @peak_bytes: the highest it was
  * @denials: allocations that the limit refused
+ *
+ * Fields may be added at the end; only those within @size are filled.
+ *
+ * Since: 0.1
  */
 struct hamidp_usage {
 	size_t size;
@@ -300,7 +316,8 @@ struct hamidp_usage {
  * @ret: filled; set ret->size before
  * @reason: why not, or NULL
  *
- * Return: 0, -ENOENT, -EOPNOTSUPP, -ETIMEDOUT or -EIO.
+ * Return: 0; -EINVAL (the driver refused), -ENOENT (no such grant, or no slice of it there),
+ * -EOPNOTSUPP, -ETIMEDOUT, -EACCES, -EIO (driver) or -ENOMEM. May block for up to 2 s.
  *
  * Since: 0.1
  */

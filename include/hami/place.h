@@ -180,9 +180,9 @@ struct hamidp_decision *hamidp_decision_free(struct hamidp_decision *decision);
  * devices in PCI order, then to the lowest slots. A required slot counts as free even on a device
  * that is not healthy, which serves nothing else.
  *
- * Return: 0; -EINVAL (nothing asked for, numbers outside the layout, contradictions), -ENOSPC (no
- * room) or -ENOMEM (only until @decision and @req have grown to size and the tables of the
- * inventory's links are made).
+ * Return: 0; -EINVAL (nothing asked for, more than the resource has even when empty, numbers
+ * outside the layout, an occupancy of another layout, contradictions), -ENOSPC (no room) or -ENOMEM
+ * (only until @decision has grown to size and the tables of the inventory's links are made).
  *
  * Since: 0.1
  */
@@ -212,14 +212,14 @@ int hamidp_decide_ids(const struct hamidp_layout *layout, size_t resource, const
 
 /** hamidp_decision_layout() - the layout it is about, borrowed; NULL while empty; Since: 0.1 */
 struct hamidp_layout *hamidp_decision_layout(const struct hamidp_decision *decision);
-/** hamidp_decision_resource() - resource number; Since: 0.1 */
+/** hamidp_decision_resource() - resource number; 0 while empty; Since: 0.1 */
 size_t hamidp_decision_resource(const struct hamidp_decision *decision);
 /** hamidp_decision_n_slots() - slots chosen; 0 while empty; Since: 0.1 */
 size_t hamidp_decision_n_slots(const struct hamidp_decision *decision);
-/** hamidp_decision_slot() - the i-th slot number, ascending (device order, then slot order); Since:
- * 0.1 */
+/** hamidp_decision_slot() - the i-th slot number, ascending (device order, then slot order); 0 past
+ * the end; Since: 0.1 */
 size_t hamidp_decision_slot(const struct hamidp_decision *decision, size_t i);
-/** hamidp_decision_n_devices() - distinct devices; Since: 0.1 */
+/** hamidp_decision_n_devices() - distinct devices; 0 while empty; Since: 0.1 */
 size_t hamidp_decision_n_devices(const struct hamidp_decision *decision);
 /** hamidp_decision_is_split() - 1 if the slots are spread over more devices, or less evenly, than
  * asked for; Since: 0.1 */

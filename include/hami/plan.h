@@ -72,7 +72,7 @@ int hamidp_plan_pin(struct hamidp_plan *plan, const char *holder);
  * @plan: overwritten
  * @layout: layout
  * @occ: occupancy of @layout; each holder is moved as one
- * @req: request without available and required slots
+ * @req: request for slots, without available and required ones
  * @reason: why not, with the largest placeable number of slots, or NULL
  *
  * Up to two moves the plan is the shortest there is and moves the fewest slots, unless the node has
@@ -80,9 +80,9 @@ int hamidp_plan_pin(struct hamidp_plan *plan, const char *holder);
  * greedy. A holder moves at most once, and only to a healthy device of the same resource. If the
  * request fits already there are no moves. The same input gives the same plan on every machine.
  *
- * Return: 0; -EINVAL (as hamidp_place(), and slots named in the request); -ENOSPC: no plan was
- * found, there are no moves, and hamidp_plan_pinned_holder() says what could not be moved; or
- * -ENOMEM (only until @plan has grown to size).
+ * Return: 0; -EINVAL (as hamidp_place(), and a request for amounts or with slots named); -ENOSPC:
+ * no plan was found, there are no moves, and hamidp_plan_pinned_holder() says what could not be
+ * moved; or -ENOMEM (only until @plan has grown to size).
  *
  * Since: 0.1
  */

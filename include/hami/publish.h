@@ -46,8 +46,6 @@ enum hamidp_cause {
 	_HAMIDP_CAUSE_PAD = 0x7fffffff
 };
 
-#define HAMIDP_N_CAUSES 6U /* causes are below it */
-
 /** hamidp_cause_to_string() - "none", "unhealthy", ...; static, never NULL ("unknown" past the
  * set); thread safe; Since: 0.1 */
 const char *hamidp_cause_to_string(enum hamidp_cause cause);
@@ -67,7 +65,9 @@ enum hamidp_publish_mode {
  * @limit: at most so many free slots, those of the tightest cards, as hamidp_holddown_limit()
  *         says; 0: no limit
  *
- * Zero-initialize it and set @size; fields may be added at the end; zero keeps the old behaviour.
+ * Zero-initialize it and set @size. Fields may be added at the end; zero keeps the old behaviour.
+ *
+ * Since: 0.1
  */
 struct hamidp_publish_options {
 	size_t size;
@@ -185,7 +185,7 @@ int hamidp_holddown_review(struct hamidp_holddown *holddown, const struct hamidp
  * smallest size that holds; 0: no limit; Since: 0.1 */
 uint32_t hamidp_holddown_limit(const struct hamidp_holddown *holddown, size_t resource);
 /** hamidp_holddown_deadline_us() - when to call hamidp_holddown_review() at the latest, UINT64_MAX
- * if nothing holds; Since: 0.1 */
+ * (HAMIDP_NO_DEADLINE) if nothing holds; Since: 0.1 */
 uint64_t hamidp_holddown_deadline_us(const struct hamidp_holddown *holddown);
 
 #ifdef __cplusplus

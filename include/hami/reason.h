@@ -25,6 +25,8 @@ struct hamidp_reason;
  * enum hamidp_reason_code - why
  *
  * The set is closed within a minor version; numbers are never reused.
+ *
+ * Since: 0.1
  */
 enum hamidp_reason_code {
 	HAMIDP_REASON_NONE = 0,

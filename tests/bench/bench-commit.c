@@ -8,28 +8,14 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include <hami/hamidp.h>
+
+#include "bench.h"
 
 #define SLOTS 100U
 #define TAKEN 8U
 #define ROUNDS 5000U
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void drop_events(struct hamidp_node *node)
 {
@@ -83,10 +69,10 @@ static int measure(struct hamidp_node *node, const struct hamidp_decision *decis
 
 	for (size_t i = 0; i < ROUNDS; i++) {
 		struct hamidp_grant *grant = NULL;
-		uint64_t start = now_ns();
+		uint64_t start = clock_ns(CLOCK_MONOTONIC);
 		int r = hamidp_node_commit(node, decision, &opts, &grant, NULL);
 
-		ns[i] = now_ns() - start;
+		ns[i] = clock_ns(CLOCK_MONOTONIC) - start;
 		if (r == 0 && !superseding)
 			r = hamidp_node_release(node, hamidp_grant_id(grant), NULL);
 		hamidp_grant_unref(grant);
@@ -94,7 +80,7 @@ static int measure(struct hamidp_node *node, const struct hamidp_decision *decis
 			return r;
 		drop_events(node);
 	}
-	qsort(ns, ROUNDS, sizeof(*ns), compare);
+	qsort(ns, ROUNDS, sizeof(*ns), compare_u64);
 	return 0;
 }
 
@@ -125,11 +111,11 @@ int main(void)
 
 	printf("{\"bench\":\"commit\",\"slots\":%u", TAKEN);
 	for (size_t i = 0; r == 0 && i < sizeof(live) / sizeof(live[0]); i++) {
-		uint64_t start = now_ns();
+		uint64_t start = clock_ns(CLOCK_MONOTONIC);
 		struct hamidp_node *node = open_node("sim:bench-16");
 
 		if (i == 0)
-			printf(",\"open_us\":%" PRIu64, (now_ns() - start) / 1000);
+			printf(",\"open_us\":%" PRIu64, (clock_ns(CLOCK_MONOTONIC) - start) / 1000);
 		r = node ? run(node, decision, live[i]) : -1;
 		hamidp_node_close(node);
 	}

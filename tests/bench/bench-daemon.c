@@ -24,6 +24,7 @@
 
 #include <grpc/grpc.h>
 
+#include "bench.h"
 #include "client.h"
 #include "deviceplugin.pb-c.h"
 
@@ -35,13 +36,6 @@
 struct percentiles {
 	double p50, p99;
 };
-
-static int compare_u64(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 static struct percentiles percentiles_of(uint64_t *ns, size_t n)
 {

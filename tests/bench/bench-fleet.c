@@ -13,9 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hami/hamidp.h>
+
+#include "bench.h"
 
 #define NODES 10000U
 #define TYPES 4U
@@ -30,29 +31,6 @@ struct bench {
 	uint64_t took_ns[ROUNDS];
 	unsigned n_pods;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static uint32_t rnd(uint32_t below)
-{
-	static uint64_t state = 1;
-
-	state = state * 6364136223846793005U + 1442695040888963407U;
-	return (uint32_t)(state >> 33) % below;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 /* 2, 4, 8 or 8 linked cards. */
 static struct hamidp_inventory *make_inventory(unsigned node, unsigned type)
@@ -110,13 +88,13 @@ static int add_nodes(struct bench *b)
 /* One choice; with @apply the pod stays there. */
 static int place(struct bench *b, bool apply, uint64_t *ret_ns)
 {
-	uint64_t start = now_ns();
+	uint64_t start = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	size_t node = 0;
 	char name[16];
 	int r;
 
 	r = hamidp_fleet_place(b->fleet, b->req, NULL, NULL, b->decision, &node, b->reason);
-	*ret_ns = now_ns() - start;
+	*ret_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - start;
 	snprintf(name, sizeof(name), "pod-%u", b->n_pods++);
 	if (r == 0 && apply)
 		r = hamidp_fleet_apply(b->fleet, node, b->decision, name, b->reason);
@@ -125,7 +103,7 @@ static int place(struct bench *b, bool apply, uint64_t *ret_ns)
 
 static void print(struct bench *b, const char *what, size_t n)
 {
-	qsort(b->took_ns, n, sizeof(b->took_ns[0]), compare);
+	qsort(b->took_ns, n, sizeof(b->took_ns[0]), compare_u64);
 	printf(", \"%s\": {\"p50_us\": %.1f, \"p99_us\": %.1f}", what,
 	       (double)b->took_ns[n / 2] / 1e3, (double)b->took_ns[n - 1 - n / 100] / 1e3);
 }

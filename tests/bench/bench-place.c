@@ -12,9 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hami/hamidp.h>
+
+#include "bench.h"
 
 #define ROUNDS 5000U
 #define CARDS_MAX 64U
@@ -35,29 +36,6 @@ static const struct machine machines[] = {
 	{ "64x10-mesh", 64, 10, WIRING_MESH },
 	{ "mig-8x7", 56, 1, WIRING_MIG },
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static uint32_t rnd(uint32_t below)
-{
-	static uint64_t state = 1;
-
-	state = state * 6364136223846793005U + 1442695040888963407U;
-	return (uint32_t)(state >> 33) % below;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static unsigned lanes_of(const struct machine *m, unsigned a, unsigned b)
 {
@@ -115,10 +93,10 @@ static struct hamidp_layout *make_layout(const struct machine *m, uint64_t *ret_
 	    hamidp_policy_new(&policy) == 0 &&
 	    hamidp_policy_add_resource(policy, "hami.com/vgpu", &slicing, NULL, NULL) == 0)
 		(void)hamidp_layout_new(inv, policy, &layout, NULL);
-	start = now_ns();
+	start = clock_ns(CLOCK_MONOTONIC);
 	if (inv && hamidp_inventory_prepare(inv) < 0)
 		layout = hamidp_layout_unref(layout);
-	*ret_setup_ns = now_ns() - start;
+	*ret_setup_ns = clock_ns(CLOCK_MONOTONIC) - start;
 	hamidp_policy_free(policy);
 	hamidp_inventory_unref(inv);
 	free(text);
@@ -181,15 +159,15 @@ static int measure(struct bench *b, const char *what, uint32_t n, bool available
 	for (size_t i = 0; i < ROUNDS; i++) {
 		uint32_t each = rnd(2) ? b->machine->slots : 1 + rnd(b->machine->slots);
 		int r = draw(b);
-		uint64_t start = now_ns();
+		uint64_t start = clock_ns(CLOCK_MONOTONIC);
 
 		if (r == 0)
 			r = decide(b, n, each, available);
-		b->took_ns[i] = now_ns() - start;
+		b->took_ns[i] = clock_ns(CLOCK_MONOTONIC) - start;
 		if (r < 0)
 			return r;
 	}
-	qsort(b->took_ns, ROUNDS, sizeof(b->took_ns[0]), compare);
+	qsort(b->took_ns, ROUNDS, sizeof(b->took_ns[0]), compare_u64);
 	printf(", \"%s_%" PRIu32 "\": {\"p50_ns\": %" PRIu64 ", \"p99_ns\": %" PRIu64
 	       ", \"max_ns\": %" PRIu64 "}",
 	       what, n, b->took_ns[ROUNDS / 2], b->took_ns[ROUNDS - ROUNDS / 100],

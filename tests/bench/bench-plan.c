@@ -10,9 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <hami/hamidp.h>
+
+#include "bench.h"
 
 #define ROUNDS 4000U
 #define REPEATS 3U /* of one plan, the shortest counts: others use the machine, too */
@@ -29,29 +30,6 @@ struct bench {
 	size_t n[KINDS];
 	size_t n_unproven; /* plans of up to 2 moves that may not be the shortest */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000U + (uint64_t)ts.tv_nsec;
-}
-
-static uint32_t rnd(uint32_t below)
-{
-	static uint64_t state = 1;
-
-	state = state * 6364136223846793005U + 1442695040888963407U;
-	return (uint32_t)(state >> 33) % below;
-}
-
-static int compare(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static struct hamidp_layout *make_layout(unsigned n_cards, uint32_t n_slots)
 {
@@ -100,10 +78,10 @@ static int plan_one(struct bench *b, uint32_t units)
 
 	hamidp_request_set_units(b->req, units);
 	for (unsigned i = 0; i < REPEATS; i++) {
-		uint64_t start = now_ns(), t;
+		uint64_t start = clock_ns(CLOCK_MONOTONIC), t;
 
 		r = hamidp_plan_make(b->plan, b->layout, b->occ, b->req, b->reason);
-		t = now_ns() - start;
+		t = clock_ns(CLOCK_MONOTONIC) - start;
 		took = t < took ? t : took;
 	}
 	if (r < 0 && hamidp_reason_code(b->reason) != HAMIDP_REASON_FRAGMENTED)
@@ -125,7 +103,7 @@ static void print(struct bench *b)
 	for (size_t i = 0; i < KINDS; i++) {
 		size_t n = b->n[i];
 
-		qsort(b->took_ns[i], n, sizeof(b->took_ns[i][0]), compare);
+		qsort(b->took_ns[i], n, sizeof(b->took_ns[i][0]), compare_u64);
 		if (n > 0)
 			printf(", \"%s\": {\"n\": %zu, \"p50_ns\": %" PRIu64
 			       ", \"p99_ns\": %" PRIu64 ", \"max_ns\": %" PRIu64 "}",

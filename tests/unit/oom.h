@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/*
- * Makes each allocation of ours fail in turn. For programs linked with --wrap for the functions
- * below, so that the library needs no hooks.
- */
+/* Makes each allocation of ours fail in turn. */
 
 #include <check.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include <hami/hamidp.h>
 
-static long countdown = -1; /* < 0: never fail */
+#include "wrap.h"
 
 static const char *broken; /* what a step expected in vain */
 
@@ -23,29 +19,6 @@ static const char *broken; /* what a step expected in vain */
 		if (!(condition))            \
 			broken = #condition; \
 	} while (0)
-
-static bool fail_now(void)
-{
-	return countdown >= 0 && countdown-- == 0;
-}
-
-#define WRAP(name, params, args)           \
-	void *__real_##name params;        \
-	void *__wrap_##name params;        \
-	void *__wrap_##name params         \
-	{                                  \
-		if (fail_now()) {          \
-			errno = ENOMEM;    \
-			return NULL;       \
-		}                          \
-		return __real_##name args; \
-	}
-WRAP(malloc, (size_t n), (n))
-WRAP(calloc, (size_t n, size_t m), (n, m))
-WRAP(realloc, (void *p, size_t n), (p, n))
-WRAP(reallocarray, (void *p, size_t n, size_t m), (p, n, m))
-WRAP(strdup, (const char *s), (s))
-WRAP(strndup, (const char *s, size_t n), (s, n))
 
 /* Run @step with each allocation failing in turn, until one run needs no more. */
 static void exhaust(int (*step)(void *arg, struct hamidp_reason *reason), void *arg, long least)

@@ -124,7 +124,7 @@ START_TEST(causes_explain_capacity_minus_allocatable)
 	ck_assert_uint_eq(hamidp_publication_count(publication, HAMIDP_CAUSE_WITHHELD), 3);
 	ck_assert_uint_eq(hamidp_publication_count(publication, HAMIDP_CAUSE_HOLD_DOWN), 2);
 	ck_assert_uint_eq(hamidp_publication_n_free(publication), 6);
-	for (unsigned cause = 0; cause < HAMIDP_N_CAUSES; cause++)
+	for (unsigned cause = 0; cause <= HAMIDP_CAUSE_HOLD_DOWN; cause++)
 		n += hamidp_publication_count(publication, (enum hamidp_cause)cause);
 	ck_assert_uint_eq(n, hamidp_layout_resource_n_slots(f.layout, 0));
 	ck_assert_uint_eq(hamidp_publication_count(publication, _HAMIDP_CAUSE_PAD), 0);
@@ -168,6 +168,27 @@ static void refuse(const struct fixture *f, const struct hamidp_occupancy *occ, 
 	ck_assert_int_eq(hamidp_reason_code(f->reason), code);
 	ck_assert_ptr_null(hamidp_publication_layout(publication));
 }
+
+START_TEST(options_of_a_later_version_hold_where_they_are_zero)
+{
+	struct {
+		struct hamidp_publish_options opts;
+		char more[8];
+	} newer = { .opts = { .size = sizeof(newer), .limit = 1 } };
+	struct hamidp_publication *publication = NULL;
+	struct fixture f = { 0 };
+
+	ck_assert_int_eq(hamidp_publication_new(&publication), 0);
+	fixture_draw(&f, "....", false);
+	newer.more[7] = 1;
+	refuse(&f, f.occ, 0, &newer.opts, publication, HAMIDP_REASON_BAD_ARGUMENT);
+	newer.more[7] = 0;
+	ck_assert_int_eq(hamidp_publish(f.layout, f.occ, 0, &newer.opts, publication, NULL), 0);
+	ck_assert_uint_eq(hamidp_publication_n_free(publication), 1);
+	hamidp_publication_free(publication);
+	fixture_done(&f);
+}
+END_TEST
 
 START_TEST(what_makes_no_sense_is_refused)
 {
@@ -216,6 +237,7 @@ int main(void)
 	tcase_add_test(t, causes_explain_capacity_minus_allocatable);
 	tcase_add_test(t, a_publication_is_used_again);
 	tcase_add_test(t, what_makes_no_sense_is_refused);
+	tcase_add_test(t, options_of_a_later_version_hold_where_they_are_zero);
 	tcase_add_test(t, causes_have_names);
 	suite_add_tcase(suite, t);
 	return suite_run(suite);
