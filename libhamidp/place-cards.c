@@ -171,8 +171,8 @@ void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_o
 	size_t n = 0;
 
 	memset(decision->free, 0, hdp_bit_words(layout->n_slots) * sizeof(*decision->free));
-	hdp_spare_init(&decision->spare, topology, topology->tables, &layout->placing, rules->slots,
-		       decision->numbers);
+	hdp_spare_init(&decision->spare, topology, hdp_topology_made_tables(topology),
+		       &layout->placing, rules->slots, decision->numbers);
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		const struct hdp_layout_device *dev = &layout->devices[pos];
 		const struct hdp_device_info *info = &layout->inv->devices[pos].info;
