@@ -181,6 +181,14 @@ static int install(struct hdp_sim *sim, char *text, size_t len, struct hamidp_re
 	return 0;
 }
 
+/* A link whose target is not: the watch sees nothing of that one. */
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0;
+}
+
 /* Look at the file. Its trouble is not returned: enumerate() tells it. */
 static void load(struct hdp_sim *sim)
 {
@@ -201,10 +209,11 @@ static void load(struct hdp_sim *sim)
 		if (r == 0)
 			text = NULL;
 	}
+	if (r == 0 || r == -ENOMEM || r != sim->rc || strcmp(why.text, sim->why.text) != 0)
+		sim->changed = true;
 	sim->rc = r;
 	sim->why = why;
-	sim->changed = true;
-	sim->reload = r == -ENOMEM;
+	sim->reload = r == -ENOMEM || r == -EIO || (r == -ENODEV && is_there(sim->path));
 	pthread_cond_broadcast(&sim->woken);
 	pthread_mutex_unlock(&sim->lock);
 }

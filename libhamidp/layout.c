@@ -218,8 +218,38 @@ static int lay_out_device(const struct hamidp_policy *policy, const struct hamid
 	return 0;
 }
 
+/* The device as it was cut before, if it is now cut differently and must not be. */
+static int keep_cut(const struct hamidp_inventory *inv, size_t pos,
+		    const struct hdp_layout_keep *keep, struct hdp_layout_device *dev,
+		    struct hamidp_reason *reason)
+{
+	const struct hdp_device_info *info = &inv->devices[pos].info;
+	const struct hdp_layout_device *was;
+	char notice[NOTICE_SIZE];
+	size_t then;
+
+	if (hamidp_inventory_find(keep->before->inv, info->uuid, &then) < 0)
+		return 0;
+	was = &keep->before->devices[then];
+	if (was->n_slots == 0 ||
+	    (was->n_slots == dev->n_slots && was->slot_mib == dev->slot_mib &&
+	     was->cores_ratio_ppm == dev->cores_ratio_ppm && was->resource == dev->resource) ||
+	    !keep->keeps(keep->userdata, info->uuid))
+		return 0;
+	(void)snprintf(notice, sizeof(notice),
+		       "%u slots of %llu MiB as before: some are held, and the policy now says "
+		       "otherwise",
+		       was->n_slots, (unsigned long long)was->slot_mib);
+	free(dev->notice);
+	*dev = *was;
+	dev->notice = NULL;
+	dev->memory_mib = info->memory_mib;
+	dev->kept = true;
+	return set_notice(dev, notice, reason);
+}
+
 static int lay_out_devices(struct hamidp_layout *layout, const struct hamidp_policy *policy,
-			   struct hamidp_reason *reason)
+			   const struct hdp_layout_keep *keep, struct hamidp_reason *reason)
 {
 	size_t n = layout->inv->n_devices;
 
@@ -234,6 +264,8 @@ static int lay_out_devices(struct hamidp_layout *layout, const struct hamidp_pol
 		struct hdp_layout_resource *resource;
 		int r = lay_out_device(policy, layout->inv, i, dev, reason);
 
+		if (r == 0 && keep)
+			r = keep_cut(layout->inv, i, keep, dev, reason);
 		if (r < 0)
 			return r;
 		dev->first_slot = layout->n_slots;
@@ -286,9 +318,9 @@ static int make_slots(struct hamidp_layout *layout)
 	return 0;
 }
 
-HAMIDP_EXPORT int hamidp_layout_new(struct hamidp_inventory *inv,
-				    const struct hamidp_policy *policy, struct hamidp_layout **ret,
-				    struct hamidp_reason *reason)
+int hdp_layout_new_keeping(struct hamidp_inventory *inv, const struct hamidp_policy *policy,
+			   const struct hdp_layout_keep *keep, struct hamidp_layout **ret,
+			   struct hamidp_reason *reason)
 {
 	hdp_cleanup(hamidp_layout_unrefp) struct hamidp_layout *layout = NULL;
 	int r;
@@ -305,11 +337,18 @@ HAMIDP_EXPORT int hamidp_layout_new(struct hamidp_inventory *inv,
 	layout->inv = hamidp_inventory_ref(inv);
 	if (make_resources(layout, policy) < 0)
 		return hdp_oom(reason);
-	r = lay_out_devices(layout, policy, reason);
+	r = lay_out_devices(layout, policy, keep, reason);
 	if (r < 0)
 		return r;
 	if (make_slots(layout) < 0 || hdp_layout_hash(layout) < 0)
 		return hdp_oom(reason);
 	*ret = take_ptr(layout);
 	return 0;
+}
+
+HAMIDP_EXPORT int hamidp_layout_new(struct hamidp_inventory *inv,
+				    const struct hamidp_policy *policy, struct hamidp_layout **ret,
+				    struct hamidp_reason *reason)
+{
+	return hdp_layout_new_keeping(inv, policy, NULL, ret, reason);
 }

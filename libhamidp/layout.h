@@ -15,6 +15,7 @@ struct hdp_layout_device {
 	uint64_t memory_mib; /* of the device; no slice is larger */
 	uint64_t cores_ratio_ppm;
 	char *notice;
+	bool kept; /* cut as it was, not as the policy says now */
 };
 
 struct hdp_layout_slot {
@@ -51,6 +52,18 @@ struct hamidp_layout {
 	uint32_t *hash; /* open addressing: slot number + 1, 0 is empty */
 	size_t hash_mask;
 };
+
+/* Devices that go on being cut as in @before, whatever the policy makes of them now. */
+struct hdp_layout_keep {
+	const struct hamidp_layout *before; /* made from the same policy */
+	bool (*keeps)(const void *userdata, const char *uuid);
+	const void *userdata;
+};
+
+/* hamidp_layout_new(); @keep may be NULL. */
+int hdp_layout_new_keeping(struct hamidp_inventory *inv, const struct hamidp_policy *policy,
+			   const struct hdp_layout_keep *keep, struct hamidp_layout **ret,
+			   struct hamidp_reason *reason) hdp_must_check;
 
 /* A deep copy, for an object that outlives the caller's policy. 0 or -ENOMEM. */
 int hdp_policy_copy(const struct hamidp_policy *src, struct hamidp_policy **ret) hdp_must_check;

@@ -42,16 +42,25 @@ int hdp_node_reserve_grant(struct hamidp_node *node)
 	return 0;
 }
 
-/* A device that left and that nobody holds any more can go, too: at the next dispatch. */
+/* Must the devices be laid out anew once nobody holds this one any more? */
+static bool waits_for_release(const struct hamidp_node *node, const char *uuid)
+{
+	const struct hdp_node_health *health = hdp_node_find_health(node, uuid);
+	size_t pos;
+
+	if (health && !health->h.present)
+		return true;
+	return hamidp_inventory_find(node->layout->inv, uuid, &pos) == 0 &&
+	       node->layout->devices[pos].kept;
+}
+
+/* A device that left can go, too, and one that was cut as before be cut anew: at the next dispatch.
+ */
 void hdp_node_drop_grant(struct hamidp_node *node, size_t pos)
 {
-	for (size_t i = 0; i < node->grants[pos]->n_slices; i++) {
-		const struct hdp_node_health *health =
-			hdp_node_find_health(node, node->grants[pos]->slices[i].uuid);
-
-		if (health && !health->h.present)
+	for (size_t i = 0; i < node->grants[pos]->n_slices; i++)
+		if (waits_for_release(node, node->grants[pos]->slices[i].uuid))
 			node->dirty = true;
-	}
 	hamidp_grant_unref(node->grants[pos]);
 	node->n_grants--;
 	memmove(node->grants + pos, node->grants + pos + 1,

@@ -82,6 +82,36 @@ static bool same_but_health(const struct hamidp_inventory *a, const struct hamid
 	return hdp_inventory_equal(a, as_a);
 }
 
+static bool keeps_cut(const void *userdata, const char *uuid)
+{
+	return hdp_node_device_held(userdata, uuid);
+}
+
+/* A device that is cut as before for the sake of a grant that ended. */
+static bool may_recut(const struct hamidp_node *node)
+{
+	const struct hamidp_layout *layout = node->layout;
+
+	for (size_t i = 0; i < layout->inv->n_devices; i++)
+		if (layout->devices[i].kept &&
+		    !hdp_node_device_held(node, layout->inv->devices[i].info.uuid))
+			return true;
+	return false;
+}
+
+/* Of equal inventories. */
+static bool same_cuts(const struct hamidp_layout *a, const struct hamidp_layout *b)
+{
+	for (size_t i = 0; i < a->inv->n_devices; i++) {
+		const struct hdp_layout_device *x = &a->devices[i], *y = &b->devices[i];
+
+		if (x->n_slots != y->n_slots || x->slot_mib != y->slot_mib ||
+		    x->cores_ratio_ppm != y->cores_ratio_ppm || x->resource != y->resource)
+			return false;
+	}
+	return true;
+}
+
 static int fill_occupancy(const struct hamidp_node *node, const struct hamidp_layout *layout,
 			  struct hamidp_occupancy *occ)
 {
@@ -142,7 +172,7 @@ static void tell(struct hamidp_node *node, const struct hamidp_layout *old,
 	tell_notices(node, old, layout);
 	if (!node->open)
 		return;
-	if (!same_but_health(old->inv, layout->inv)) {
+	if (!same_but_health(old->inv, layout->inv) || !same_cuts(old, layout)) {
 		log_notice(&node->log, "%zu devices with %zu slots", layout->inv->n_devices,
 			   layout->n_slots);
 		hdp_event_push(&node->events, &info, "%zu devices with %zu slots",
@@ -163,13 +193,14 @@ static int relayout_from(struct hamidp_node *node, const struct hamidp_inventory
 	hdp_cleanup(hamidp_inventory_unrefp) struct hamidp_inventory *inv = NULL;
 	hdp_cleanup(hamidp_layout_unrefp) struct hamidp_layout *layout = NULL;
 	hdp_cleanup(hamidp_occupancy_freep) struct hamidp_occupancy *occ = NULL;
+	const struct hdp_layout_keep keep = { node->layout, keeps_cut, node };
 	struct hamidp_layout *old;
 	int r;
 
 	r = merge(node, said, &inv);
 	if (r < 0)
 		return r;
-	if (hdp_inventory_equal(inv, node->layout->inv))
+	if (hdp_inventory_equal(inv, node->layout->inv) && !may_recut(node))
 		return 0;
 	/* The tables of its links go on being used, or are made now and not while somebody waits.
 	 */
@@ -177,7 +208,7 @@ static int relayout_from(struct hamidp_node *node, const struct hamidp_inventory
 	r = hamidp_inventory_prepare(inv);
 	if (r < 0)
 		return r;
-	r = hamidp_layout_new(inv, node->policy, &layout, reason);
+	r = hdp_layout_new_keeping(inv, node->policy, &keep, &layout, reason);
 	if (r < 0)
 		return r;
 	r = hamidp_occupancy_new(layout, &occ);

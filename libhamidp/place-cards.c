@@ -166,14 +166,13 @@ void hdp_cards_collect(const struct hamidp_layout *layout, const struct hamidp_o
 		       const struct hamidp_request *req, const struct hdp_place_rules *rules,
 		       struct hamidp_decision *decision, size_t *ret_n)
 {
-	struct hdp_topology *topology = layout->inv->topology;
+	const struct hdp_topology *topology = layout->inv->topology;
 	const struct source source = source_of(layout, occ, req);
 	size_t n = 0;
 
 	memset(decision->free, 0, hdp_bit_words(layout->n_slots) * sizeof(*decision->free));
-	/* The caller has made the tables; others may have, at the same time. */
-	hdp_spare_init(&decision->spare, topology, hdp_topology_tables(topology), &layout->placing,
-		       rules->slots, decision->numbers);
+	hdp_spare_init(&decision->spare, topology, hdp_topology_made_tables(topology),
+		       &layout->placing, rules->slots, decision->numbers);
 	for (size_t pos = 0; pos < layout->inv->n_devices; pos++) {
 		const struct hdp_layout_device *dev = &layout->devices[pos];
 		const struct hdp_device_info *info = &layout->inv->devices[pos].info;

@@ -15,7 +15,7 @@
 
 #define WATCH_MASK                                                                               \
 	(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_CREATE | IN_DELETE_SELF | \
-	 IN_MOVE_SELF | IN_ONLYDIR)
+	 IN_MOVE_SELF | IN_ATTRIB | IN_ONLYDIR)
 
 struct hdp_watch {
 	int fd;
@@ -127,13 +127,14 @@ int hdp_watch_fd(const struct hdp_watch *watch)
 
 /*
  * A file that is only being made is not looked at before it is closed. A link is complete as soon
- * as it is there. "..data" is how a ConfigMap's files change all at once.
+ * as it is there. A new mode only wakes the node, to try again what it could not read. "..data" is
+ * how a ConfigMap's files change all at once.
  */
 static bool means_change(const struct hdp_watch *watch, const struct inotify_event *event)
 {
 	struct stat st;
 
-	if (event->len == 0)
+	if (event->len == 0 || (event->mask & IN_ATTRIB))
 		return false;
 	if (strcmp(event->name, "..data") == 0)
 		return watch->final;

@@ -52,6 +52,12 @@ bool hdp_topology_equal(const struct hdp_topology *a, const struct hdp_topology 
 
 /* The tables, made now if need be; NULL: out of memory. They live as long as the topology. */
 const struct hdp_tables *hdp_topology_tables(struct hdp_topology *topology);
+/* Those that were made before, or NULL; another thread may be about to offer its own. */
+static inline const struct hdp_tables *hdp_topology_made_tables(const struct hdp_topology *topology)
+{
+	return __atomic_load_n(&topology->tables, __ATOMIC_ACQUIRE);
+}
+
 /* topology-tables.c: make or release them. */
 struct hdp_tables *hdp_tables_new(const struct hdp_topology *topology);
 void hdp_tables_free(struct hdp_tables *tables);

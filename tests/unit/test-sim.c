@@ -120,6 +120,33 @@ START_TEST(removed_file_is_a_driver_that_is_not_loaded)
 }
 END_TEST
 
+/* What is in the way of the file may end without an event of its name. */
+START_TEST(file_that_could_not_be_read_is_tried_again)
+{
+	char target[sizeof(file_path) + 8];
+	struct hamidp_node *node;
+
+	(void)snprintf(target, sizeof(target), "%s/target", dir);
+	ck_assert_int_eq(symlink(target, file_path), 0);
+	node = open_file();
+	ck_assert_int_eq(state_of(node), -ENODEV);
+	put_file(target, machine_text("ab", ""));
+	advance(node, 3600);
+	ck_assert_int_eq(state_of(node), 0);
+	if (geteuid() != 0) { /* to whom nothing is closed */
+		put_file(target, machine_text("abc", ""));
+		ck_assert_int_eq(chmod(target, 0), 0);
+		ck_assert_int_eq(rename(target, file_path), 0);
+		settle(node);
+		ck_assert_int_eq(state_of(node), -EIO);
+		ck_assert_int_eq(chmod(file_path, 0600), 0);
+		settle(node);
+		ck_assert_int_eq(state_of(node), 0);
+	}
+	hamidp_node_close(node);
+}
+END_TEST
+
 START_TEST(directories_may_come_later_and_go)
 {
 	char path[64];
@@ -442,6 +469,7 @@ int main(void)
 		every_bundled_machine_opens,
 		file_that_is_still_being_written_is_not_read,
 		removed_file_is_a_driver_that_is_not_loaded,
+		file_that_could_not_be_read_is_tried_again,
 		directories_may_come_later_and_go,
 		relative_path_and_odd_files_are_handled,
 		each_event_fires_once_in_order_of_its_number,
