@@ -297,6 +297,18 @@ static void check_node_name(const struct options *opts)
 			    opts->config->file);
 }
 
+/* Each does what it says; together they are hardly what anybody means. */
+static void check_publish(const struct options *opts)
+{
+	if (options_number(opts, OPTION_PLACEMENT) != OPTION_PLACEMENT_SPREAD ||
+	    options_number(opts, OPTION_PUBLISH) != OPTION_PUBLISH_PLACEABLE)
+		return;
+	log_warning("%s: 'spread' with %s: 'placeable': only the largest even spread over GPUs is "
+		    "published, and what one GPU has room for is spread too; 'all' is meant for "
+		    "'spread'",
+		    opts->values[OPTION_PLACEMENT].where, opts->values[OPTION_PUBLISH].where);
+}
+
 enum daemon_exit daemon_run(const struct options *opts)
 {
 	struct daemon d = { .opts = opts, .n_resources = n_names(opts) };
@@ -304,6 +316,7 @@ enum daemon_exit daemon_run(const struct options *opts)
 	int r;
 
 	check_node_name(opts);
+	check_publish(opts);
 	r = block_signals();
 	if (r < 0) {
 		log_err("cannot block signals: %s", strerror(-r));
@@ -330,6 +343,7 @@ enum daemon_exit daemon_dry_run(const struct options *opts)
 	enum daemon_exit exit_status;
 	int r;
 
+	check_publish(opts);
 	exit_status = node_open(opts, &node);
 	if (exit_status != DAEMON_OK)
 		return exit_status;

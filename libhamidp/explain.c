@@ -263,6 +263,21 @@ static json_t *row_to_json(const struct hamidp_explanation *explanation, const s
 	return json;
 }
 
+/* Not json_dumps(): where its buffer cannot grow, it may leave out a key and say nothing. */
+static char *dump(const json_t *json)
+{
+	size_t len = json_dumpb(json, NULL, 0, JSON_COMPACT);
+	char *text = len > 0 ? malloc(len + 1) : NULL;
+
+	if (text && json_dumpb(json, text, len, JSON_COMPACT) != len) {
+		free(text);
+		return NULL;
+	}
+	if (text)
+		text[len] = '\0';
+	return text;
+}
+
 HAMIDP_EXPORT int hamidp_explanation_to_json(const struct hamidp_explanation *explanation,
 					     char **ret_text)
 {
@@ -280,7 +295,7 @@ HAMIDP_EXPORT int hamidp_explanation_to_json(const struct hamidp_explanation *ex
 				list)
 		    : NULL;
 	if (json)
-		text = json_dumps(json, JSON_COMPACT);
+		text = dump(json);
 	json_decref(json);
 	if (!text)
 		return -ENOMEM;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The choice of a node: where the request has its form, then where it costs least, then by name. */
+/* The choice of a node: where the request has its form, then where it costs least (with
+ * what the caller adds), then by name. */
 
 #include <errno.h>
 #include <inttypes.h>
@@ -63,23 +64,46 @@ static bool is_better(const struct choice *c, const struct hdp_score *score, siz
 	return c->fleet->ranks[node] < c->fleet->ranks[c->best];
 }
 
+/* What the caller adds may make any node that has room the best. */
+static bool may_be_better(const struct choice *c, const struct hdp_score *score, size_t node)
+{
+	if (!c->fleet->bias)
+		return is_better(c, score, node);
+	return score->state < HDP_SCORE_NONE &&
+	       (c->best == HAMIDP_NO_NODE || score->state <= c->best_score.state);
+}
+
+static struct hdp_score add_bias(const struct choice *c, const struct hdp_score *score, size_t node)
+{
+	struct hdp_score sum = *score;
+	int64_t bias;
+
+	if (!c->fleet->bias || !may_be_better(c, score, node))
+		return sum;
+	bias = c->fleet->bias(node, c->fleet->bias_userdata);
+	if (__builtin_add_overflow(score->cost, bias, &sum.cost))
+		sum.cost = bias < 0 ? INT64_MIN : INT64_MAX;
+	return sum;
+}
+
 /* Others are asked last of all, and only about nodes that would be chosen or must be scored. */
 static int consider(struct choice *c, size_t node)
 {
 	const struct hdp_score *score = &c->shape->scores[node];
-	bool known = score->state != HDP_SCORE_STALE;
+	struct hdp_score sum;
 	int r;
 
-	if (known && !is_better(c, score, node))
+	if (score->state != HDP_SCORE_STALE && !may_be_better(c, score, node))
 		return 0;
 	if (!is_admitted(c, node))
 		return 0;
 	r = hdp_fleet_score(c->fleet, c->shape, c->req, node, &score);
 	if (r < 0)
 		return r;
-	if (known || is_better(c, score, node)) {
+	sum = add_bias(c, score, node);
+	if (is_better(c, &sum, node)) {
 		c->best = node;
-		c->best_score = *score;
+		c->best_score = sum;
 	}
 	return 0;
 }

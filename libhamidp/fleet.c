@@ -184,3 +184,11 @@ HAMIDP_EXPORT int hamidp_fleet_release(struct hamidp_fleet *fleet, size_t node, 
 		hdp_fleet_node_changed(fleet, node);
 	return r;
 }
+
+HAMIDP_EXPORT void hamidp_fleet_set_bias(struct hamidp_fleet *fleet,
+					 int64_t (*bias)(size_t node, void *userdata),
+					 void *userdata)
+{
+	fleet->bias = bias;
+	fleet->bias_userdata = userdata;
+}

@@ -72,6 +72,8 @@ struct hamidp_fleet {
 	struct hdp_shape shapes[HDP_SHAPES_MAX];
 	size_t n_shapes;
 	uint64_t n_placements;
+	int64_t (*bias)(size_t node, void *userdata); /* NULL: none */
+	void *bias_userdata;
 	struct hamidp_decision *scratch;
 	struct hamidp_reason reason;
 };

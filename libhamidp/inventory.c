@@ -22,6 +22,7 @@ static void free_inventory(struct hamidp_inventory *inv)
 	free(inv->devices);
 	free(inv->by_uuid);
 	free(inv->links);
+	free(inv->link_note);
 	hdp_topology_unref(inv->topology);
 	for (size_t i = 0; i < inv->n_mounts; i++)
 		hdp_path_done(&inv->mounts[i]);

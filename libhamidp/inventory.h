@@ -29,6 +29,7 @@ struct hamidp_inventory {
 	size_t n_devices;
 	size_t *by_uuid;	/* positions, sorted by UUID */
 	struct hdp_link *links; /* n x n, NULL if nothing is known */
+	char *link_note;	/* what was stated in different ways, NULL: nothing, or derived */
 	struct hdp_topology *topology;
 	struct hdp_path *mounts;
 	size_t n_mounts;

@@ -123,6 +123,7 @@ struct hamidp_node {
 	uint64_t again_us;	 /* after running out of memory */
 
 	struct hamidp_inventory *said; /* the driver's last word that the policy took */
+	char *link_note;	       /* what was last logged about its links, or NULL */
 	struct hamidp_layout *layout;
 	struct hamidp_occupancy *occupancy;
 	uint64_t generation;

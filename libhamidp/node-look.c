@@ -121,6 +121,18 @@ static void no_device(struct hamidp_node *node)
 	schedule_retry(node);
 }
 
+/* Once for each change of what is stated; without memory to remember that, once too often. */
+static void note_links(struct hamidp_node *node, const char *note)
+{
+	if (note && (!node->link_note || strcmp(note, node->link_note) != 0))
+		log_warning(
+			&node->log,
+			"driver '%s': links stated in different ways, the smaller value counts: %s",
+			node->host->driver->name, note);
+	free(node->link_note);
+	node->link_note = note ? strdup(note) : NULL;
+}
+
 static int take_machine(struct hamidp_node *node, struct hdp_machine *machine)
 {
 	struct hamidp_reason reason = { 0 };
@@ -142,6 +154,8 @@ static int take_machine(struct hamidp_node *node, struct hdp_machine *machine)
 	r = hdp_node_take_inventory(node, said, &reason);
 	if (r == 0 || r == -EINVAL)
 		see_again(node);
+	if (r == 0)
+		note_links(node, said->link_note);
 	if (r == 0 && hamidp_inventory_n_devices(said) == 0)
 		no_device(node);
 	else if (r == 0)

@@ -244,6 +244,7 @@ HAMIDP_EXPORT struct hamidp_node *hamidp_node_close(struct hamidp_node *node)
 	hamidp_occupancy_free(node->occupancy);
 	hamidp_layout_unref(node->layout);
 	hamidp_inventory_unref(node->said);
+	free(node->link_note);
 	hamidp_policy_free(node->policy);
 	if (node->store)
 		node->store->ops->close(node->store);

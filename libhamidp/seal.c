@@ -249,7 +249,8 @@ int hdp_machine_seal(struct hdp_machine *m, struct hamidp_inventory **ret,
 	if (r == 0)
 		r = sort_devices(keys, n, by_uuid, reason);
 	if (r == 0)
-		r = hdp_links_build(m->links, m->n_links, by_uuid, n, &inv->links, reason);
+		r = hdp_links_build(m->links, m->n_links, by_uuid, n, &inv->links, &inv->link_note,
+				    reason);
 	if (r < 0)
 		return r;
 	if (settle_strings(m) < 0)

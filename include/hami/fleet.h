@@ -14,7 +14,8 @@ extern "C" {
  *
  * Many nodes as values, and the choice of one of them for a request: a scheduler's view. Each node
  * is a layout with an occupancy of its own; the node where the request costs least is chosen, ties
- * go to the first name. Nothing here talks to a node.
+ * go to the first name. What is no slot (CPU, memory) can be added to the cost. Nothing here talks
+ * to a node.
  *
  * What a request costs on a node is remembered for the last 32 kinds of requests, until that
  * node changes, and nodes that are equal but for their names and empty share it. A fleet belongs to
@@ -113,6 +114,24 @@ int hamidp_fleet_load(struct hamidp_fleet *fleet, size_t node, struct hamidp_rea
 int hamidp_fleet_hold(struct hamidp_fleet *fleet, size_t node, size_t slot, const char *holder);
 
 /**
+ * hamidp_fleet_set_bias() - let what is no slot weigh in the choice of a node
+ * @fleet: fleet
+ * @bias: says what a node costs besides, in slots times HAMIDP_COST_ONE as hamidp_decision_cost():
+ *	for instance devices that the request would leave without CPU or memory. Below 0 the node is
+ *	preferred. NULL: nothing
+ * @userdata: passed to @bias
+ *
+ * hamidp_fleet_place() adds it to the cost of a node's placement; a sum beyond int64_t counts as
+ *the nearest that is not. It is asked at most once a placement and node, about nodes with room that
+ * may be chosen, in no particular order, and must not change @fleet. Nothing of it is remembered,
+ *so it may depend on the request at hand. Without it fewer nodes are looked at.
+ *
+ * Since: 0.1
+ */
+void hamidp_fleet_set_bias(struct hamidp_fleet *fleet, int64_t (*bias)(size_t node, void *userdata),
+			   void *userdata);
+
+/**
  * hamidp_fleet_place() - choose a node for a request, and slots on it
  * @fleet: fleet
  * @req: request without available and required slots; its resource number is that of each layout
@@ -124,7 +143,8 @@ int hamidp_fleet_hold(struct hamidp_fleet *fleet, size_t node, size_t slot, cons
  * @ret_node: where to store the node
  * @reason: why not, with the largest number of slots placeable on an admitted node, or NULL
  *
- * A node where the request has its form is chosen before any where it would be split.
+ * A node where the request has its form is chosen before any where it would be split, whatever
+ * either costs.
  *
  * Return: 0; -EINVAL (nothing asked for, a NUMA node below -1, slots named); -ENOSPC (no admitted
  * node has room, is large enough or has such a resource); or -ENOMEM.

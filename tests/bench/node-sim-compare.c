@@ -56,6 +56,13 @@ static void summarise(const struct tally *tallies, const struct tally *reference
 	ret->behind = mean_of(behind, n, &ret->behind_se);
 }
 
+static bool is_wanted(const struct options *opts, const struct policy *policy)
+{
+	if (!opts->policy)
+		return !policy->is_bound;
+	return strcmp(opts->policy, policy->name) == 0;
+}
+
 /* All policies on the arrivals of all seeds. */
 static int compare(const struct scenario *scenario, const struct options *opts, report_fn report)
 {
@@ -68,7 +75,7 @@ static int compare(const struct scenario *scenario, const struct options *opts, 
 		r = arrivals_make(scenario->mix, scenario->machine->n_cards, scenario->load,
 				  seed + 1, opts->n_arrivals, &arrivals);
 		for (size_t p = 0; r == 0 && p < n_policies; p++)
-			if (p == 0 || !opts->policy || strcmp(opts->policy, policies[p].name) == 0)
+			if (p == 0 || is_wanted(opts, &policies[p]))
 				r = simulate(scenario, &policies[p], seed + 1, arrivals,
 					     opts->n_arrivals, &tallies[p][seed]);
 		free(arrivals);
@@ -76,7 +83,7 @@ static int compare(const struct scenario *scenario, const struct options *opts, 
 	for (size_t p = 0; r == 0 && p < n_policies; p++) {
 		struct summary summary;
 
-		if (opts->policy && strcmp(opts->policy, policies[p].name) != 0)
+		if (!is_wanted(opts, &policies[p]))
 			continue;
 		summarise(tallies[p], tallies[0], opts->n_seeds, &summary);
 		report(scenario, &policies[p], opts->n_seeds, &summary);

@@ -167,6 +167,9 @@ const struct policy policies[] = {
 	{ .name = "replica-packed", .choose = replica_packed },
 	{ .name = "replica-distributed", .choose = replica_distributed },
 	{ .name = "random-ids", .choose = random_ids },
+	{ .name = "local-pairs", .choose = bound_local_pairs, .is_bound = true },
+	{ .name = "departures", .choose = bound_departures, .is_bound = true },
+	{ .name = "foresight", .choose = bound_foresight, .is_bound = true },
 };
 const size_t n_policies = sizeof(policies) / sizeof(policies[0]);
 

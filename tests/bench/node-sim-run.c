@@ -242,6 +242,7 @@ int simulate(const struct scenario *scenario, const struct policy *policy, uint6
 	struct node node = { .machine = machine,
 			     .n_cards = machine->n_cards,
 			     .slots = scenario->mix->slots,
+			     .arrivals_end = arrivals + n,
 			     .rnd = { .state = ~seed } };
 	struct heap heap = { .grants = calloc((size_t)node.n_cards * node.slots,
 					      sizeof(*heap.grants)) };
@@ -252,6 +253,8 @@ int simulate(const struct scenario *scenario, const struct policy *policy, uint6
 		node.free[card] = node.slots;
 	if (r == 0 && policy->is_library)
 		r = library_new(machine, scenario->mix, policy, &node.library);
+	if (r == 0 && policy->is_bound)
+		r = scenario->publishes ? -EINVAL : bound_new(&node, &node.bound);
 	if (r == 0 && scenario->publishes)
 		r = publish_table(node.slots, node.n_cards, &node.publish_table);
 	if (r == 0)
@@ -261,6 +264,7 @@ int simulate(const struct scenario *scenario, const struct policy *policy, uint6
 		ret->n_misjudged = node.n_misjudged;
 	}
 	library_free(node.library);
+	free(node.bound);
 	free(node.publish_table);
 	free(heap.grants);
 	return r;

@@ -67,6 +67,7 @@ void machine_done(struct machine *machine);
 /* Sum of weights over the pairs of a set of cards. */
 uint32_t machine_score(const struct machine *machine, uint32_t cards);
 
+struct bound;	/* what the bounds know; node-sim-bound.c */
 struct library; /* what a policy of the library needs; node-sim-library.c */
 
 /* What has to be published of each card, largest first; node-sim-publish.c. */
@@ -85,6 +86,8 @@ struct node {
 	uint32_t visible[CARDS_MAX];
 	struct library *library;	   /* NULL: not the library's policy */
 	struct publish_row *publish_table; /* by published slots; NULL: everything is */
+	struct bound *bound;		   /* NULL: not one of the bounds */
+	const struct arrival *arrivals_end;
 	struct random rnd;
 	uint64_t n_misjudged;
 };
@@ -92,6 +95,7 @@ struct node {
 struct policy {
 	const char *name;
 	bool is_library;
+	bool is_bound; /* knows what no node does; run only when named */
 	enum hamidp_placement placement;
 	/*
 	 * Choose: how many slots of each card. 0, -ENOSPC or another errno. The library holds what
@@ -111,6 +115,15 @@ int library_choose(struct node *node, const struct arrival *arrival, uint64_t ho
 /* What the library publishes under "placeable", slots of each card. */
 int library_publish(struct library *library, uint32_t *ret_visible);
 int library_release(struct library *library, uint64_t holder);
+
+/* For a node of at most 8 cards, else -EINVAL; free() it. */
+int bound_new(const struct node *node, struct bound **ret);
+int bound_local_pairs(struct node *node, const struct arrival *arrival, uint64_t holder,
+		      uint32_t *ret_parts);
+int bound_departures(struct node *node, const struct arrival *arrival, uint64_t holder,
+		     uint32_t *ret_parts);
+int bound_foresight(struct node *node, const struct arrival *arrival, uint64_t holder,
+		    uint32_t *ret_parts);
 
 int publish_table(uint32_t slots, uint32_t n_cards, struct publish_row **ret);
 /* Slots that a list under "placeable" shows of each card. */

@@ -120,6 +120,30 @@ START_TEST(without_a_card_it_stays_and_serves_later)
 }
 END_TEST
 
+/* Allowed, but each without the other is not worth a word. */
+START_TEST(spread_with_placeable_is_warned_of_once)
+{
+	static const struct {
+		const char *placement, *publish;
+		bool warns;
+	} cases[] = {
+		{ "--placement=spread", "--publish=placeable", true },
+		{ "--placement=spread", "--publish=all", false },
+		{ "--placement=pack", "--publish=placeable", false },
+	};
+	static const char words[] = "--placement: 'spread' with --publish: 'placeable': ";
+	const char *found;
+
+	fake_up();
+	daemon_start(&fix, &fix.first, cases[_i].placement, cases[_i].publish);
+	daemon_wait_for_list(&fix, 32, 32);
+	found = strstr(process_output(&fix.first), words);
+	ck_assert_msg((found != NULL) == cases[_i].warns, "%s", fix.first.text);
+	if (found)
+		ck_assert_msg(!strstr(found + 1, words), "%s", fix.first.text);
+}
+END_TEST
+
 /* The article's mounts: no run directory, no state directory, nothing but the plugin directory. */
 START_TEST(three_mounts_are_enough)
 {
@@ -215,6 +239,7 @@ int main(void)
 	tcase_add_loop_test(tcase, init_error_is_one_line, 0, 6);
 	tcase_add_test(tcase, list_that_is_too_long_is_a_configuration_error);
 	tcase_add_test(tcase, without_a_card_it_stays_and_serves_later);
+	tcase_add_loop_test(tcase, spread_with_placeable_is_warned_of_once, 0, 3);
 	tcase_add_test(tcase, three_mounts_are_enough);
 	tcase_add_test(tcase, service_manager_is_told);
 	tcase_add_test(tcase, dry_run_prints_and_ends);

@@ -178,6 +178,62 @@ START_TEST(only_admitted_nodes_are_chosen_or_counted)
 }
 END_TEST
 
+struct biases {
+	int64_t of[4]; /* in slots times HAMIDP_COST_ONE */
+	unsigned n_asked[4];
+};
+
+static int64_t bias(size_t node, void *userdata)
+{
+	struct biases *b = userdata;
+
+	b->n_asked[node]++;
+	return b->of[node];
+}
+
+/* One slot of a card of four that is free costs 7/4, of one that is half free 3/4. */
+static const struct {
+	double slots[4];
+	size_t chosen;
+} biased[] = {
+	{ { 0, 0, 0, 0 }, 1 },	       { { 0, 0.99, 0, 0 }, 1 },    { { 0, 1.01, 0, 0 }, 0 },
+	{ { -1.01, 0, 0, 0 }, 0 },     { { 1, 2, -100, -1e9 }, 0 }, /* a tie goes by name; who has
+								       no room stays without */
+	{ { 9e12, 9e12, 0, 0 }, 0 }, /* both beyond, so equal: by name */
+	{ { -9e12, -9e12, 0, 0 }, 1 },
+};
+
+START_TEST(a_bias_weighs_against_the_cost)
+{
+	struct biases b = { 0 };
+	size_t node = HAMIDP_NO_NODE;
+	struct yard y;
+
+	yard_init(&y);
+	add_drawn(y.fleet, "a", "....");
+	add_drawn(y.fleet, "b", "xx..");
+	add_drawn(y.fleet, "c", "xxxx");
+	add_drawn(y.fleet, "d", "xxxx xxxx");
+	hamidp_request_set_units(y.req, 1);
+	for (size_t i = 0; i < 4; i++)
+		b.of[i] = biased[_i].slots[i] > 8e12 ? INT64_MAX
+			  : biased[_i].slots[i] < -8e12
+				  ? INT64_MIN
+				  : (int64_t)(biased[_i].slots[i] * HAMIDP_COST_ONE);
+	hamidp_fleet_set_bias(y.fleet, bias, &b);
+	for (unsigned again = 1; again <= 2; again++) { /* the second time from memory */
+		ck_assert_int_eq(place(&y, &node), 0);
+		ck_assert_uint_eq(node, biased[_i].chosen);
+		for (size_t i = 0; i < 4; i++)
+			ck_assert_uint_eq(b.n_asked[i], i < 2 ? again : 0);
+	}
+	hamidp_fleet_set_bias(y.fleet, NULL, NULL);
+	ck_assert_int_eq(place(&y, &node), 0);
+	ck_assert_uint_eq(node, 1);
+	yard_done(&y);
+}
+END_TEST
+
 /* The same nodes in a fleet that remembers nothing, added the other way round. */
 static struct hamidp_fleet *rebuild(const struct hamidp_fleet *fleet)
 {
@@ -422,6 +478,7 @@ int main(void)
 
 	tcase_add_loop_test(tcase, the_node_is_the_one_that_is_due, 0, ARRAY_SIZE(cases));
 	tcase_add_test(tcase, a_split_is_the_last_resort);
+	tcase_add_loop_test(tcase, a_bias_weighs_against_the_cost, 0, ARRAY_SIZE(biased));
 	tcase_add_test(tcase, only_admitted_nodes_are_chosen_or_counted);
 	tcase_add_loop_test(tcase, memory_changes_no_choice, 0, 8);
 	tcase_add_test(tcase, nodes_that_are_alike_share_what_they_cost);

@@ -205,26 +205,35 @@ static const struct {
 	const char *what;
 	struct hdp_link_info said[3];
 	struct hdp_link expect;
+	const char *note; /* NULL: nothing contradicts */
 } merges[] = {
 	{ "one way is both",
 	  { { .type = 1, .lanes = 4, .gbps = 100, .pcie = 20 } },
-	  { 1, 20, 4, 100 } },
+	  { 1, 20, 4, 100 },
+	  NULL },
 	{ "asymmetric lanes",
 	  { { .type = 1, .lanes = 4, .gbps = 100 }, { .type = 1, .lanes = 2, .gbps = 50 } },
-	  { 1, 0, 2, 50 } },
-	{ "asymmetric levels", { { .pcie = 50 }, { .pcie = 10 } }, { 0, 10, 0, 0 } },
+	  { 1, 0, 2, 50 },
+	  "p and q: 2 or 4 lanes, 50 or 100 GB/s" },
+	{ "asymmetric levels",
+	  { { .pcie = 50 }, { .pcie = 10 } },
+	  { 0, 10, 0, 0 },
+	  "p and q: SYS or PIX" },
 	{ "unknown is no contradiction",
 	  { { .type = 1, .lanes = 4 }, { .pcie = 40 }, { .type = 1, .gbps = 100 } },
-	  { 1, 40, 4, 100 } },
+	  { 1, 40, 4, 100 },
+	  NULL },
 	{ "bus beside a direct link",
 	  { { .type = 0, .gbps = 25, .pcie = 40 }, { .type = 2, .lanes = 1, .gbps = 64 } },
-	  { 2, 40, 1, 64 } },
+	  { 2, 40, 1, 64 },
+	  NULL },
 	{ "two kinds of direct link",
 	  { { .type = 1, .lanes = 4, .pcie = 10 },
 	    { .type = 2, .lanes = 1 },
 	    { .type = 1, .lanes = 4 } },
-	  { 0, 10, 0, 0 } },
-	{ "lanes without a direct link", { { .lanes = 3, .gbps = 25 } }, { 0, 0, 0, 25 } },
+	  { 0, 10, 0, 0 },
+	  "p and q: nvlink or xgmi" },
+	{ "lanes without a direct link", { { .lanes = 3, .gbps = 25 } }, { 0, 0, 0, 25 }, NULL },
 };
 
 static void check_merge(size_t which, const size_t order[3])
@@ -242,6 +251,10 @@ static void check_merge(size_t which, const size_t order[3])
 			 said->gbps, said->pcie);
 	}
 	inv = sealed(&m);
+	if (merges[which].note)
+		ck_assert_pstr_eq(inv->link_note, merges[which].note);
+	else
+		ck_assert_msg(!inv->link_note, "%s: '%s'", merges[which].what, inv->link_note);
 	for (size_t a = 0; a < 2; a++) {
 		ck_assert_int_eq((int)hamidp_inventory_link_type(inv, a, 1 - a), expect->type);
 		ck_assert_uint_eq(hamidp_inventory_link_lanes(inv, a, 1 - a), expect->lanes);
@@ -258,6 +271,26 @@ START_TEST(statements_about_a_pair_merge_in_any_order)
 
 	for (size_t i = 0; i < ARRAY_SIZE(orders); i++)
 		check_merge((size_t)_i, orders[i]);
+}
+END_TEST
+
+START_TEST(a_note_names_a_few_pairs_and_counts_the_others)
+{
+	static const char *const names[] = { "p", "q", "r", "s" };
+	hdp_cleanup(hdp_machine_done) struct hdp_machine m = { 0 };
+	struct hamidp_inventory *inv;
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		add_device(&m, names[i], NULL, 1);
+	for (size_t a = ARRAY_SIZE(names); a-- > 0;)
+		for (size_t b = 0; b < ARRAY_SIZE(names); b++)
+			if (a != b)
+				add_link(&m, names[a], names[b], HAMIDP_LINK_NVLINK, 1 + (a < b),
+					 25, HAMIDP_PCIE_SYS);
+	inv = sealed(&m);
+	ck_assert_pstr_eq(inv->link_note, "p and q: 1 or 2 lanes; p and r: 1 or 2 lanes; "
+					  "p and s: 1 or 2 lanes; and 3 more pairs");
+	hamidp_inventory_unref(inv);
 }
 END_TEST
 
@@ -305,6 +338,7 @@ int main(void)
 	tcase_add_loop_test(t, sealing_refuses_what_is_out_of_form, 0, ARRAY_SIZE(refused));
 	tcase_add_test(t, more_devices_than_the_limit_are_refused);
 	tcase_add_loop_test(t, statements_about_a_pair_merge_in_any_order, 0, ARRAY_SIZE(merges));
+	tcase_add_test(t, a_note_names_a_few_pairs_and_counts_the_others);
 	tcase_add_test(t, links_need_two_known_devices);
 	tcase_add_test(t, machines_without_devices_are_machines);
 	suite_add_tcase(suite, t);

@@ -20,7 +20,8 @@ static const char machine[] =
 	"\"devices\":[{\"uuid\":\"a\",\"memory_mib\":40536,\"pci\":\"0000:3b:00.0\","
 	"\"model\":\"m\",\"cpus\":\"0\",\"health_cause\":\"c\",\"compute_capability\":\"8.0\","
 	"\"device_nodes\":[{\"container\":\"/dev/x\"}]},{\"uuid\":\"b\",\"memory_mib\":1024}],"
-	"\"links\":[{\"a\":\"a\",\"b\":\"b\",\"type\":\"nvlink\",\"lanes\":2}],"
+	"\"links\":[{\"a\":\"a\",\"b\":\"b\",\"type\":\"nvlink\",\"lanes\":2},"
+	"{\"a\":\"b\",\"b\":\"a\",\"type\":\"nvlink\",\"lanes\":3}],"
 	"\"mounts\":[{\"host\":\"/x\"}],"
 	"\"grants\":[{\"id\":\"g\",\"resource\":\"r/r\",\"slots\":[\"a::0\",\"a::1\"]}],"
 	"\"sim\":{\"events\":[{\"seq\":1,\"uuid\":\"a\",\"code\":2}],\"hang\":[\"b\"]}}";

@@ -206,6 +206,39 @@ static int use_plan(struct fixture *f)
 	return r;
 }
 
+/* Without memory nothing is explained, and no text is made (-EIO: something is). */
+static int use_explain(struct fixture *f)
+{
+	struct hamidp_explanation *why = NULL;
+	struct hamidp_decision *decision = NULL;
+	struct hamidp_request *req = NULL;
+	char *json = NULL;
+	int r;
+
+	r = hamidp_request_new(&req);
+	if (r == 0)
+		r = hamidp_decision_new(&decision);
+	if (r == 0)
+		r = hamidp_explanation_new(&why);
+	if (r == 0) {
+		hamidp_request_set_units(req, 2);
+		r = hamidp_explain(f->layout, f->occ, req, decision, why, f->reason);
+		if (hamidp_explanation_n_candidates(why) != (r == 0 ? 2 : 0) ||
+		    (r < 0 && hamidp_reason_code(f->reason) != HAMIDP_REASON_NO_MEMORY))
+			r = -EIO;
+	}
+	if (r == 0) {
+		r = hamidp_explanation_to_json(why, &json);
+		if ((r == 0) != (json != NULL))
+			r = -EIO;
+	}
+	free(json);
+	hamidp_explanation_free(why);
+	hamidp_decision_free(decision);
+	hamidp_request_free(req);
+	return r;
+}
+
 static int use_fleet(struct fixture *f)
 {
 	struct hamidp_fleet *fleet = NULL;
@@ -239,8 +272,8 @@ static int use_fleet(struct fixture *f)
 	return r;
 }
 
-static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits, use_plan,
-						  use_fleet };
+static int (*const uses[])(struct fixture *f) = { use_placement, use_occupancy, use_edits,
+						  use_plan,	 use_explain,	use_fleet };
 
 /* A scheduler's loop, once the kinds of requests and the holders have been seen. */
 START_TEST(a_fleet_takes_no_memory_once_warm)

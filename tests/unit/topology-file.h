@@ -12,7 +12,7 @@
 
 #include "machine.h"
 
-#define TOPOLOGY_MAX 16
+#define TOPOLOGY_MAX 24
 
 struct topology_file {
 	char name[64];
