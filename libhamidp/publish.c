@@ -232,7 +232,7 @@ HAMIDP_EXPORT int hamidp_publish(const struct hamidp_layout *layout,
 {
 	/* Only its count of references changes. */
 	struct hamidp_layout *shared = (struct hamidp_layout *)layout, *old = publication->layout;
-	struct hamidp_publish_options own;
+	struct hamidp_publish_options own = { 0 };
 	struct hdp_room_rules rules;
 	bool placeable;
 	int r;
