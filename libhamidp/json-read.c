@@ -43,6 +43,14 @@ static void render_path(const struct hdp_json_at *at, char path[PATH_SIZE])
 		put(path, "the text");
 }
 
+/* As JSON has it: 1.0 is no integer, and the point is no matter of the locale. */
+static void render_real(const json_t *value, char *text, size_t size)
+{
+	size_t len = json_dumpb(value, text, size - 1, JSON_ENCODE_ANY);
+
+	text[len < size ? len : 0] = '\0';
+}
+
 static void render_value(const json_t *value, char *text, size_t size)
 {
 	switch (json_typeof(value)) {
@@ -53,7 +61,7 @@ static void render_value(const json_t *value, char *text, size_t size)
 		(void)snprintf(text, size, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 		return;
 	case JSON_REAL:
-		(void)snprintf(text, size, "%.17g", json_real_value(value));
+		render_real(value, text, size);
 		return;
 	case JSON_OBJECT:
 		(void)snprintf(text, size, "an object");

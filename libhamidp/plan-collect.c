@@ -142,7 +142,8 @@ static int collect_grants(struct hamidp_plan *plan, size_t pos, bool healthy, ui
 		else if (tell_pinned(plan, &s->grants[i], (uint32_t)pos, why) < 0)
 			return -ENOMEM;
 	}
-	sort_grants(s->grants + first, n - first);
+	if (n > first) /* there may be no array yet */
+		sort_grants(s->grants + first, n - first);
 	s->n_grants = n;
 	*ret_n = n - first;
 	return 0;

@@ -192,6 +192,7 @@ static const struct {
 	{ DEVICE(",\"model\":\"\\u0000\""), { "line 1" } },
 	{ DEVICE(",\"model\":\"\xff\""), { "line 1", "0xff" } },
 	{ DEVICE(",\"index\":-1"), { "devices[0].index: -1" } },
+	{ DEVICE(",\"index\":1.0"), { "devices[0].index: 1.0 ", "integer" } },
 	{ DEVICE(",\"sms\":0"), { "devices[0].sms: 0" } },
 	{ DEVICE(",\"pci\":\"3b:00.0\""), { "devices[0].pci: '3b:00.0'", "0000:3b:00.0" } },
 	{ DEVICE(",\"compute_capability\":8.0"), { "devices[0].compute_capability: 8" } },
