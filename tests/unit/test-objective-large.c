@@ -41,7 +41,8 @@ static void draw_links(struct topology_file *t)
 
 	*t = (struct topology_file){ .n = HDP_TABLE_DEVICES_MAX + 1 + rnd(8) };
 	for (size_t a = 0; a < t->n; a++) {
-		(void)snprintf(t->bdf[a], sizeof(t->bdf[a]), "0000:%02zx:00.0", a + 1);
+		(void)snprintf(t->bdf[a], sizeof(t->bdf[a]), "0000:%02x:00.0",
+			       (unsigned char)(a + 1));
 		t->numa[a] = rnd(9) ? (int32_t)(a / per_node) : -1;
 		for (size_t b = 0; b < a; b++) {
 			t->lanes[a][b] = t->lanes[b][a] = rnd(5) ? lanes : rnd(4);
