@@ -36,8 +36,9 @@ func (n *node) notGrown(was usage) {
 	n.t.Helper()
 	now := n.usage()
 	n.t.Logf("before %+v, now %+v", was, now)
-	// gRPC keeps a spare thread or two for its timers.
-	if now.fds > was.fds+2 || now.threads > was.threads+2 {
+	// gRPC starts timer threads while the others are busy, two were seen on a loaded machine, and lets
+	// them go later; one lost in each of 40 rounds or more would be far beyond this.
+	if now.fds > was.fds+2 || now.threads > was.threads+8 {
 		n.t.Errorf("fds or threads have grown: %+v, then %+v", was, now)
 	}
 	if !n.d.sanitized() && now.rss > was.rss+2048 {
