@@ -7,13 +7,7 @@
 
 #include "grow.h"
 #include "machine.h"
-
-void hdp_strings_free(char **strings, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(strings[i]);
-	free(strings);
-}
+#include "strv.h"
 
 void hdp_path_done(struct hdp_path *path)
 {
@@ -48,7 +42,7 @@ void hdp_stated_grant_done(struct hdp_stated_grant *grant)
 {
 	free(grant->id);
 	free(grant->resource);
-	hdp_strings_free(grant->slots, grant->n_slots);
+	hdp_strv_free(grant->slots, grant->n_slots);
 	*grant = (struct hdp_stated_grant){ 0 };
 }
 

@@ -90,7 +90,6 @@ void hdp_path_done(struct hdp_path *path);
 void hdp_device_info_done(struct hdp_device_info *info);
 void hdp_link_info_done(struct hdp_link_info *link);
 void hdp_stated_grant_done(struct hdp_stated_grant *grant);
-void hdp_strings_free(char **strings, size_t n);
 
 /* Deep copies; 0 or -ENOMEM. */
 int hdp_path_copy(const struct hdp_path *src, struct hdp_path *ret) hdp_must_check;

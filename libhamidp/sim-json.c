@@ -8,6 +8,7 @@
 #include "form.h"
 #include "sim-json-parts.h"
 #include "sim-json.h"
+#include "strv.h"
 
 #define MOUNTS_MAX 256U	 /* of a machine */
 #define SLOTS_MAX 65536U /* of one grant */
@@ -30,7 +31,7 @@ void hdp_sim_script_done(struct hdp_sim_script *script)
 	for (size_t i = 0; i < script->n_events; i++)
 		free(script->events[i].uuid);
 	free(script->events);
-	hdp_strings_free(script->hang, script->n_hang);
+	hdp_strv_free(script->hang, script->n_hang);
 	*script = (struct hdp_sim_script){ 0 };
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "form.h"
+#include "strv.h"
 #include "sysfs-pci.h"
 #include "sysfs.h"
 
@@ -224,6 +225,6 @@ int hdp_sysfs_join_pci(const char *sysroot, struct hdp_machine *m)
 	hdp_sysfs_check_numa(sysroot, m);
 	if (r == 0)
 		r = join_links(m, paths);
-	hdp_strings_free(paths, n);
+	hdp_strv_free(paths, n);
 	return r;
 }
