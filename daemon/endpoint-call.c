@@ -193,6 +193,17 @@ static void fail_decode(struct rpc_call *rpc, const char *what, int error)
 	rpc_call_fail(rpc, RPC_RESOURCE_EXHAUSTED, error == -ENOMEM ? "out of memory" : text);
 }
 
+/* The call that the owner will answer; NULL: it has been answered, with what went wrong. */
+static struct endpoint_call *begin(struct endpoint_calls *calls, struct rpc_call *rpc,
+				   const char *what, int error)
+{
+	struct endpoint_call *call = error < 0 ? NULL : call_new(calls, rpc);
+
+	if (!call)
+		fail_decode(rpc, what, error < 0 ? error : -ENOMEM);
+	return call;
+}
+
 static void handle_options(struct endpoint_calls *calls, struct rpc_call *rpc,
 			   const struct rpc_request *req)
 {
@@ -214,11 +225,9 @@ static void handle_preferred(struct endpoint_calls *calls, struct rpc_call *rpc,
 	struct endpoint_call *call;
 	int error = dp_decode_preferred(&calls->in, req->bytes, req->len, &request);
 
-	call = error < 0 ? NULL : call_new(calls, rpc);
+	call = begin(calls, rpc, "GetPreferredAllocation", error);
 	if (call)
 		calls->ops->preferred(call, &request, calls->userdata);
-	else
-		fail_decode(rpc, "GetPreferredAllocation", error < 0 ? error : -ENOMEM);
 }
 
 static void handle_allocate(struct endpoint_calls *calls, struct rpc_call *rpc,
@@ -228,11 +237,9 @@ static void handle_allocate(struct endpoint_calls *calls, struct rpc_call *rpc,
 	struct endpoint_call *call;
 	int error = dp_decode_allocate(&calls->in, req->bytes, req->len, &request);
 
-	call = error < 0 ? NULL : call_new(calls, rpc);
+	call = begin(calls, rpc, "Allocate", error);
 	if (call)
 		calls->ops->allocate(call, &request, calls->userdata);
-	else
-		fail_decode(rpc, "Allocate", error < 0 ? error : -ENOMEM);
 }
 
 static void handle_pre_start(struct endpoint_calls *calls, struct rpc_call *rpc,
@@ -246,11 +253,9 @@ static void handle_pre_start(struct endpoint_calls *calls, struct rpc_call *rpc,
 		rpc_call_reply(rpc, NULL, 0);
 		return;
 	}
-	call = error < 0 ? NULL : call_new(calls, rpc);
+	call = begin(calls, rpc, "PreStartContainer", error);
 	if (call)
 		calls->ops->pre_start(call, &request, calls->userdata);
-	else
-		fail_decode(rpc, "PreStartContainer", error < 0 ? error : -ENOMEM);
 }
 
 /* Time what the owner did not answer at once; that is always at the head of the list. */
